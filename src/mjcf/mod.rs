@@ -1,0 +1,2 @@
+//! MJCF.
+pub mod mesh;
