@@ -38,6 +38,19 @@ pub fn align_quats(x: &mut [f64], reference: &[f64], adr: impl IntoIterator<Item
     }
 }
 
+/// Turns a frame (w, x, y, z) by the half turn about one of its own axes, or none, that brings it
+/// nearest to the reference, sign of the quaternion included: the same axes, up to their signs.
+pub fn nearest_half_turn(x: &mut [f64], reference: &[f64]) {
+    let (&mut [w, i, j, k], &[a, b, c, d]) = (&mut *x, reference) else { return };
+    // q, q·i, q·j, q·k
+    let turned = [[w, i, j, k], [-i, w, k, -j], [-j, -k, w, i], [-k, j, -i, w]];
+    let dot = |q: &[f64; 4]| q[0] * a + q[1] * b + q[2] * c + q[3] * d;
+    if let Some(q) = turned.iter().max_by(|p, q| dot(p).abs().total_cmp(&dot(q).abs())) {
+        x.copy_from_slice(q);
+        align_quats(x, reference, [0]);
+    }
+}
+
 /// Inertia tensors R diag(I) Rᵀ in the body frame (n × 9) from principal moments (n × 3) and axes
 /// (n × 4): unlike these, they are unique.
 pub fn inertia_tensors(moments: &[f64], quats: &[f64]) -> Vec<f64> {

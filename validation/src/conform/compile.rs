@@ -4,14 +4,10 @@
 //! not is infinitely wrong, so nothing is left out silently.
 
 use dualstep::Model;
-use dualstep::math::Quat;
-use dualstep::model::{
-    BiasType, DataType, DynType, EqType, GainType, GeomType, JointType, ObjType, SameFrame,
-    SensorType, Stage as SensorStage, TendonType, TrnType, WrapType,
-};
-use nalgebra::Vector3;
+use dualstep::model::{EqType, GeomType, JointType};
 
 use super::Differences;
+use super::flat::flat;
 use crate::compare::{align_quats, err, inertia_tensors};
 use crate::golden::Golden;
 
@@ -101,81 +97,6 @@ fn mesh_frame_err(m: &Model, mesh: Option<usize>, ours: &[f64], theirs: &[f64]) 
 /// Principal moments of a mesh, the largest of them 1.
 fn mesh_moments(_m: &Model, _mesh: usize) -> Option<[f64; 3]> {
     None
-}
-
-/// A number, or a few, that stands in one of MuJoCo's arrays.
-trait Entry {
-    fn push(&self, out: &mut Vec<f64>);
-}
-
-fn flat<E: Entry>(array: &[E]) -> Vec<f64> {
-    let mut out = Vec::with_capacity(array.len());
-    for entry in array {
-        entry.push(&mut out);
-    }
-    out
-}
-
-impl Entry for f64 {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.push(*self);
-    }
-}
-impl Entry for usize {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.push(*self as f64);
-    }
-}
-impl Entry for Option<usize> {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.push(self.map_or(-1.0, |i| i as f64));
-    }
-}
-impl Entry for i32 {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.push(f64::from(*self));
-    }
-}
-impl Entry for u8 {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.push(f64::from(*self));
-    }
-}
-impl Entry for bool {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.push(f64::from(u8::from(*self)));
-    }
-}
-impl Entry for Vector3<f64> {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.extend(self.iter());
-    }
-}
-impl Entry for Quat<f64> {
-    fn push(&self, out: &mut Vec<f64>) {
-        out.extend(self.to_array());
-    }
-}
-impl<E: Entry, const N: usize> Entry for [E; N] {
-    fn push(&self, out: &mut Vec<f64>) {
-        for entry in self {
-            entry.push(out);
-        }
-    }
-}
-
-macro_rules! numbered_entries {
-    ($($kind:ty)*) => {
-        $(impl Entry for $kind {
-            fn push(&self, out: &mut Vec<f64>) {
-                out.push(f64::from(self.code()));
-            }
-        })*
-    };
-}
-numbered_entries! {
-    JointType GeomType EqType TendonType WrapType TrnType DynType GainType BiasType ObjType SensorType
-    SensorStage DataType SameFrame
 }
 
 /// Values of one of MuJoCo's arrays, flattened.
@@ -454,12 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_have_mujocos_encoding() {
-        assert_eq!(flat(&[None, Some(3)]), [-1.0, 3.0]);
-        assert_eq!(flat(&[[Some(1), None]]), [1.0, -1.0]);
-        assert_eq!(flat(&[true, false]), [1.0, 0.0]);
-        assert_eq!(flat(&[SensorType::Clock, SensorType::Gyro]), [45.0, 3.0]);
-        assert_eq!(flat(&[Quat::identity()]), [1.0, 0.0, 0.0, 0.0]);
+    fn first_index_of_nothing_is_minus_one() {
         assert_eq!(first(&[0, 0, 1], &[0, 1, 2]), [-1.0, 0.0, 1.0]);
     }
 

@@ -1,11 +1,15 @@
 //! Whole models against their golden data, stage by stage: what `dualstep conform` runs.
 
 pub mod compile;
+pub mod derivative;
+mod flat;
+pub mod pipeline;
 mod report;
 mod run;
+pub mod smooth;
 
 pub use report::{ModelReport, Report, StageReport, Status};
-pub use run::{ConformOptions, conform};
+pub use run::{ConformOptions, compare, conform};
 
 use serde::Serialize;
 

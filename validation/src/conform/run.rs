@@ -1,6 +1,5 @@
 //! Runs the comparison over a folder of golden data.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +8,7 @@ use globset::{Glob, GlobMatcher};
 use rayon::prelude::*;
 
 use super::{Differences, ModelReport, Report, Stage, StageReport, Status, compile};
+use super::{derivative, pipeline, smooth};
 use crate::golden::Golden;
 
 /// What to compare.
@@ -76,43 +76,91 @@ fn conform_model(options: &ConformOptions, name: &str) -> (String, ModelReport) 
         message: String::new(),
         stages: Stage::ALL.into_iter().map(|s| (s, StageReport::default())).collect(),
     };
-    let golden = match Golden::load_keys(&options.golden.join(name), |key| wanted(options, key)) {
-        Ok(golden) => golden,
-        Err(e) => {
-            (report.status, report.message) = (Status::Error, e.to_string());
-            return (String::new(), report);
+    let golden =
+        match Golden::load_keys(&options.golden.join(name), |key| wanted(&options.stages, key)) {
+            Ok(golden) => golden,
+            Err(e) => {
+                (report.status, report.message) = (Status::Error, e.to_string());
+                return (String::new(), report);
+            }
+        };
+    match pipeline::load_model(&options.models.join(&golden.header.model)) {
+        Ok(model) => {
+            for &stage in &options.stages {
+                let found = compare(stage, &model, &golden);
+                report.stages.insert(stage, StageReport::from(&found));
+            }
         }
-    };
-    match load_model(&options.models.join(&golden.header.model)) {
-        Ok(model) => report.stages.extend(compare_stages(&options.stages, &model, &golden)),
         Err((status, message)) => (report.status, report.message) = (status, message),
     }
     (golden.header.mujoco, report)
 }
 
 /// True for the arrays that the chosen stages need.
-fn wanted(_options: &ConformOptions, key: &str) -> bool {
-    let group = key.split('/').nth(usize::from(!key.starts_with("model/")));
-    matches!(group, Some("model"))
-}
-
-fn compare_stages(stages: &[Stage], m: &Model, golden: &Golden) -> BTreeMap<Stage, StageReport> {
-    let found = |stage: &Stage| {
-        let differences = match stage {
-            Stage::Compile => compile::compare(m, golden),
-            _ => Differences::default(),
-        };
-        (*stage, StageReport::from(&differences))
+fn wanted(stages: &[Stage], key: &str) -> bool {
+    let mut parts = key.split('/');
+    let group = match parts.next() {
+        Some("model") => "model",
+        _ => parts.next().unwrap_or_default(),
     };
-    stages.iter().map(found).collect()
+    group == "in" || stages.iter().any(|&stage| groups(stage).contains(&group))
 }
 
-/// Loads a model; the error says which status the report gets.
-fn load_model(path: &Path) -> Result<Model, (Status, String)> {
-    // to become:
-    // dualstep::mjcf::load_model(path).map_err(|e| {
-    //     let unsupported = e.kind() == dualstep::mjcf::MjcfErrorKind::Unsupported;
-    //     (if unsupported { Status::Unsupported } else { Status::Error }, e.to_string())
-    // })
-    Err((Status::Error, format!("{}: no loader yet", path.display())))
+/// Groups of golden arrays that a stage is compared with; none for stages to come.
+fn groups(stage: Stage) -> &'static [&'static str] {
+    match stage {
+        Stage::Compile => &["model"],
+        Stage::Smooth => &["fwd", "smooth"],
+        Stage::StepSmooth => &["smooth_step1"],
+        Stage::DerivativeSmooth => &["fd_smooth"],
+        Stage::Constraint | Stage::Step | Stage::Derivative => &[],
+    }
+}
+
+/// Differences of one stage; empty for stages to come.
+pub fn compare(stage: Stage, m: &Model, golden: &Golden) -> Differences {
+    match stage {
+        Stage::Compile => compile::compare(m, golden),
+        Stage::Smooth => smooth::compare(m, golden),
+        Stage::StepSmooth => smooth::compare_step(m, golden),
+        Stage::DerivativeSmooth => derivative::compare(m, golden),
+        Stage::Constraint | Stage::Step | Stage::Derivative => Differences::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_stages_need_is_read() {
+        let stages = [Stage::Compile, Stage::StepSmooth];
+        let read = |key| wanted(&stages, key);
+        assert!(read("model/body_mass") && read("s0/in/qpos") && read("s3/smooth_step1/act"));
+        assert!(!read("s0/smooth_step100/act") && !read("s0/fwd/qM") && !read("s0/smooth/qacc"));
+    }
+
+    #[test]
+    fn names_are_pairs_of_npz_and_json() {
+        let folder = std::env::temp_dir().join(format!("dualstep-names-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for file in ["b.npz", "b.json", "a_arm.npz", "a_arm.json", "c.npz", "index.json"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        assert_eq!(golden_names(&folder, None).unwrap(), ["a_arm", "b"]);
+        let glob = Glob::new("*_arm").unwrap().compile_matcher();
+        assert_eq!(golden_names(&folder, Some(&glob)).unwrap(), ["a_arm"]);
+        // damaged golden data are an error of their model, not of the run
+        let options = ConformOptions {
+            models: folder.clone(),
+            golden: folder.clone(),
+            stages: vec![Stage::Compile],
+            only: None,
+        };
+        let report = conform(&options, &|_, _, _| {}).unwrap();
+        assert!(report.models.iter().all(|m| m.status == Status::Error));
+        assert_eq!(report.models.len(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(conform(&options, &|_, _, _| {}).is_err());
+    }
 }
