@@ -256,6 +256,16 @@ fn save(
         .map_err(|error| RecordError::Write { path: path.to_owned(), message: error.to_string() })
 }
 
+/// Writes anything as JSON, indented, with a line break at the end.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    std::fs::write(path, text)
+}
+
 /// An open `.npz` file.
 struct NpzFile {
     path: PathBuf,

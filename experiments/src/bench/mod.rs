@@ -8,10 +8,11 @@
 mod mujoco;
 mod timing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
+use globset::Glob;
 use serde::Serialize;
 
 pub use mujoco::{INSTALL, MujocoError, MujocoProcess};
@@ -173,4 +174,44 @@ pub enum BenchError {
     /// MuJoCo's side.
     #[error(transparent)]
     Mujoco(#[from] MujocoError),
+}
+
+/// Models of a folder, sorted: name (path below the folder, without `.xml`) and file. If the folder holds a
+/// `models.txt`, those listed there, one path a line; otherwise every `.xml` file below it.
+///
+/// # Errors
+/// If the folder or its list cannot be read.
+pub fn find_models(folder: &Path, only: Option<&Glob>) -> std::io::Result<Vec<(String, PathBuf)>> {
+    let list = folder.join("models.txt");
+    let mut files = Vec::new();
+    if list.is_file() {
+        let text = std::fs::read_to_string(list)?;
+        let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+        files.extend(lines.map(|line| folder.join(line)));
+    } else {
+        collect_models(folder, &mut files)?;
+    }
+    let only = only.map(Glob::compile_matcher);
+    let name = |path: &Path| {
+        let below = path.strip_prefix(folder).unwrap_or(path).with_extension("");
+        below.to_string_lossy().replace('\\', "/")
+    };
+    let mut models: Vec<_> = files.into_iter().map(|path| (name(&path), path)).collect();
+    models.retain(|(name, _)| only.as_ref().is_none_or(|glob| glob.is_match(name)));
+    models.sort();
+    Ok(models)
+}
+
+fn collect_models(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        // links are not followed: they may lead back
+        if entry.file_type()?.is_dir() {
+            collect_models(&path, files)?;
+        } else if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("xml")) {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
