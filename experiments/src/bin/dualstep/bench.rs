@@ -35,11 +35,11 @@ pub(crate) struct Arguments {
     /// Batches of each side; figures are their median
     #[arg(long, value_name = "N", default_value_t = BenchConfig::default().batches)]
     batches: usize,
-    #[command(flatten)]
-    options: OptionArgs,
     /// Write the figures as JSON; `-` prints them instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    options: OptionArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -21,11 +21,11 @@ use crate::style::{self, BOLD, CYAN, DIM, GREEN, YELLOW};
 pub(crate) struct Arguments {
     /// MJCF file
     model: PathBuf,
-    #[command(flatten)]
-    options: OptionArgs,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    options: OptionArgs,
 }
 
 const EXAMPLES: &str = "\

@@ -45,11 +45,11 @@ pub(crate) struct Arguments {
     /// Print A and B; without the flag, only if they are small
     #[arg(long)]
     matrices: bool,
-    #[command(flatten)]
-    options: OptionArgs,
     /// Print JSON instead of text, with all of A and B
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    options: OptionArgs,
 }
 
 const EXAMPLES: &str = "\

@@ -37,11 +37,11 @@ pub(crate) struct Arguments {
     /// Plot the trajectory
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    #[command(flatten)]
-    options: OptionArgs,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    options: OptionArgs,
 }
 
 const EXAMPLES: &str = "\
