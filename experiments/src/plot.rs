@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use dualstep::Model;
-use dualstep::math::Quat;
 use dualstep::model::{JointType, SensorType};
-use dualstep_derivatives::tangent::{ctrl_names, dof_names, sensor_names, state_names};
+use dualstep_derivatives::tangent::{
+    ctrl_names, dof_names, object_name, sensor_names, state_names,
+};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -38,15 +39,12 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
-/// Panels of a trajectory: translations, rotations, their velocities, activations, controls, energy, sensors by
-/// unit; those that the model has. Orientations are shown as rotation vectors.
+/// Panels of a trajectory: translations, angles, orientations, velocities, activations, controls, energy,
+/// sensors by unit; those that the model has. Orientations are shown as quaternions, which do not jump.
 pub fn panels(m: &Model, t: &Trajectory) -> Vec<Panel> {
     let mut panels = Panels(Vec::new());
     let dofs = dof_names(m);
-    for (dof, rotation, values) in dof_positions(m, t) {
-        let (title, unit) = if rotation { ("angle", "rad") } else { ("position", "m") };
-        panels.add(title, unit, &dofs[dof], values);
-    }
+    positions(m, t, &dofs, &mut panels);
     for (dof, rotation) in rotations(m).into_iter().enumerate() {
         let (title, unit) =
             if rotation { ("angular velocity", "rad/s") } else { ("velocity", "m/s") };
@@ -102,37 +100,27 @@ fn rotations(m: &Model) -> Vec<bool> {
     m.jnt_type.iter().flat_map(of_joint).collect()
 }
 
-/// Position of each degree of freedom over time: its index, whether it is a rotation, the values. Quaternions
-/// become rotation vectors.
-fn dof_positions(m: &Model, t: &Trajectory) -> Vec<(usize, bool, Vec<f64>)> {
-    let mut found = Vec::with_capacity(m.nv);
-    let plain = |adr: usize| t.qpos.column(adr).to_vec();
-    let rotation_vector = |adr: usize, k: usize| {
-        let q = |row: usize| {
-            Quat::new(
-                t.qpos[[row, adr]],
-                t.qpos[[row, adr + 1]],
-                t.qpos[[row, adr + 2]],
-                t.qpos[[row, adr + 3]],
-            )
-        };
-        (0..t.rows()).map(|row| q(row).normalized().log()[k]).collect::<Vec<f64>>()
+/// Positions of all joints over time.
+fn positions(m: &Model, t: &Trajectory, dofs: &[String], panels: &mut Panels) {
+    let values = |adr: usize| t.qpos.column(adr).to_vec();
+    let quaternion = |panels: &mut Panels, j: usize, adr: usize| {
+        let joint = object_name(&m.names.joint, j, "joint");
+        for (k, part) in ["w", "x", "y", "z"].iter().enumerate() {
+            panels.add("orientation", "quaternion", &format!("{joint}.{part}"), values(adr + k));
+        }
     };
     for j in 0..m.njnt {
-        let (qadr, dof) = (m.jnt_qposadr[j], m.jnt_dofadr[j]);
+        let (adr, dof) = (m.jnt_qposadr[j], m.jnt_dofadr[j]);
         match m.jnt_type[j] {
             JointType::Free => {
-                found.extend((0..3).map(|k| (dof + k, false, plain(qadr + k))));
-                found.extend((0..3).map(|k| (dof + 3 + k, true, rotation_vector(qadr + 3, k))));
+                (0..3).for_each(|k| panels.add("position", "m", &dofs[dof + k], values(adr + k)));
+                quaternion(panels, j, adr + 3);
             }
-            JointType::Ball => {
-                found.extend((0..3).map(|k| (dof + k, true, rotation_vector(qadr, k))));
-            }
-            JointType::Slide => found.push((dof, false, plain(qadr))),
-            JointType::Hinge => found.push((dof, true, plain(qadr))),
+            JointType::Ball => quaternion(panels, j, adr),
+            JointType::Slide => panels.add("position", "m", &dofs[dof], values(adr)),
+            JointType::Hinge => panels.add("angle", "rad", &dofs[dof], values(adr)),
         }
     }
-    found
 }
 
 /// Unit of a sensor; empty if it has none, or if it depends on the kind of joint.
@@ -174,7 +162,7 @@ const PANEL: u32 = 210;
 const TITLE: u32 = 46;
 const FOOT: u32 = 34;
 const LEGEND: u32 = 230;
-const AXIS: u32 = 84;
+const AXIS: u32 = 76;
 
 /// Colours that stay apart for colour-blind readers, strongest first (Okabe and Ito).
 const COLORS: [RGBColor; SHOWN] = [
@@ -235,6 +223,7 @@ fn draw_panel(area: &Area<'_>, time: &[f64], panel: &Panel) -> Result<(), String
     let y_range = padded(curves.iter().flat_map(|s| s.values.iter().copied()), 0.06);
     let mut chart = ChartBuilder::on(&left)
         .margin_top(8)
+        .margin_left(12)
         .margin_right(8)
         .set_label_area_size(LabelAreaPosition::Left, AXIS)
         .set_label_area_size(LabelAreaPosition::Bottom, 24)

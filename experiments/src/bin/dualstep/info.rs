@@ -78,12 +78,9 @@ fn print_sizes(m: &Model, out: &mut dyn Write) -> Result<(), Failure> {
     let mut cells: Vec<String> = sizes(m)
         .into_iter()
         .filter(|(_, what, n)| *n > 0 || ["degrees of freedom", "controls"].contains(what))
-        .map(|(symbol, what, n)| {
-            let pad = " ".repeat(22 - what.len().min(22));
-            format!("{n:>6} {what}{pad} {DIM}{symbol:<11}{DIM:#}")
-        })
+        .map(|(symbol, what, n)| format!("  {what:<22} {n:>8} {DIM}{symbol:<12}{DIM:#}"))
         .collect();
-    cells.push(format!("{:>6} {:<22} {DIM}{:<11}{DIM:#}", style::number(mass), "total mass", "kg"));
+    cells.push(format!("  {:<22} {:>8} {DIM}{:<12}{DIM:#}", "mass", style::number(mass), "kg"));
     for row in cells.chunks(2) {
         writeln!(out, "{}", row.join("  ").trim_end())?;
     }
