@@ -15,8 +15,8 @@ Requests and replies (every reply to a request with an ``"id"`` carries it back)
      "state": {"qpos": [...], "qvel": [...], "act": [...], "ctrl": [...], "qfrc_applied": [...],
                "xfrc_applied": [...], "mocap_pos": [...], "mocap_quat": [...], "eq_active": [...],
                "qacc_warmstart": [...], "time": 0.0}}
-        ``disable`` is or-ed into opt.disableflags (mjDSBL_CONSTRAINT = 1), ``options`` sets fields of
-        opt. ``state`` starts from ``keyframe``, or from qpos0 and zeros where that is missing.
+        ``disable`` is or-ed into opt.disableflags (mjDSBL_CONSTRAINT = 1), ``options`` sets fields
+        of opt. ``state`` starts from ``keyframe``, or from qpos0 and zeros where that is missing.
         Everything but ``model`` is optional; arrays are flat.
         {"ok": true, "nq": .., "nv": .., "nu": .., "na": .., "nefc": .., "ncon": ..,
          "integrator": .., "timestep": ..}, nefc and ncon at that state
@@ -24,7 +24,7 @@ Requests and replies (every reply to a request with an ``"id"`` carries it back)
     {"cmd": "step", "n": 1000}
         One ``mj_step(m, d, nstep=n)`` from the state.
         {"ok": true, "n": 1000, "seconds": .., "overhead": .., "warnings": 0}
-        ``warnings`` counts the warnings of the batch (a non-zero count may mean MuJoCo reset the state).
+        ``warnings`` counts the warnings of the batch (if not 0, MuJoCo may have reset the state).
 
     {"cmd": "forward", "n": 1000}
         n ``mj_forward(m, d)`` at the state.
@@ -37,10 +37,10 @@ Requests and replies (every reply to a request with an ``"id"`` carries it back)
     {"cmd": "quit"}
         {"ok": true}, then the process ends (as it does at the end of stdin)
 
-``seconds`` is the wall time of the whole batch, as measured. ``overhead`` is what the Python side of
-the batch costs, measured just before it with as many calls of a function of the same signature that
-does next to nothing (mj_checkPos: one comparison per coordinate); subtract it for the time spent in C.
-For ``step`` it is the cost of the single call.
+``seconds`` is the wall time of the whole batch, as measured. ``overhead`` is what the Python side
+of the batch costs, measured just before it with as many calls of a function of the same signature
+that does next to nothing (mj_checkPos: one comparison a coordinate); subtract it for the time spent
+in C. For ``step`` it is the cost of the single call.
 
 Anything that goes wrong is answered with ``{"error": TEXT}``, and the process goes on.
 """
@@ -79,17 +79,13 @@ if mujoco.__version__ != MUJOCO_VERSION:
     answer({"error": f"MuJoCo {MUJOCO_VERSION} is needed, found {mujoco.__version__}: {INSTALL}"})
     sys.exit(1)
 
-STATE_FIELDS = (
-    "qpos",
-    "qvel",
-    "act",
-    "ctrl",
-    "qfrc_applied",
-    "xfrc_applied",
-    "mocap_pos",
-    "mocap_quat",
-    "eq_active",
-    "qacc_warmstart",
+# without a handler MuJoCo writes its warnings to stderr and to a log file; here they are counted
+mujoco.set_mju_user_warning(lambda _text: None)
+
+STATE_FIELDS = tuple(
+    """
+    qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat eq_active qacc_warmstart
+    """.split()
 )
 # all that a step starts from, the warm start included
 FULL_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)

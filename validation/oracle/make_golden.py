@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """Write golden data: what MuJoCo 4.0.1 computes for a folder of MJCF models.
 
-    make_golden.py --models DIR --out DIR [--only GLOB] [--jobs N]
-    make_golden.py --models DIR --check GOLDEN [--only GLOB] [--jobs N]
+    make_golden.py --models DIR --out DIR [--only GLOB] [--jobs N] [--small]
+    make_golden.py --models DIR --check GOLDEN [--only GLOB] [--jobs N] [--small]
+
+The committed files come from
+
+    make_golden.py --models validation/models --out validation/golden --small
 
 The first form writes one ``<name>.npz`` and one ``<name>.json`` a model, and ``index.json``.
 ``<name>`` is the model's path in DIR without ``.xml``, with ``/`` written as ``__``. The models are
@@ -57,6 +61,9 @@ if mujoco.__version__ != MUJOCO_VERSION:
         f"found {mujoco.__version__}: {INSTALL}"
     )
 
+# without a handler MuJoCo writes its warnings to a log file in the working folder too
+mujoco.set_mju_user_warning(lambda text: print(f"MuJoCo: {text}", file=sys.stderr, flush=True))
+
 Arrays = dict[str, np.ndarray]
 Facts = dict[str, Any]
 
@@ -66,7 +73,10 @@ FD_EPS_NOISE = 1e-5
 # sizes above which dense or repeated data is left out
 MAX_NV_DENSE = 120  # qM, actuator_moment, conv_residual
 MAX_NV_FD = 60  # any finite difference
-MAX_NV_FD_ALL = 30  # finite differences in every state (else s0 and s3), C and D
+MAX_NV_FD_ALL = 30  # finite differences in every state (else s0 and s3)
+MAX_NV_FD_ALL_SMALL = 3  # the same with --small
+MAX_NV_CD = 30  # C and D
+MAX_NV_CD_SMALL = 15  # the same with --small
 MAX_NSENSORDATA_FD = 64  # C and D
 MAX_EFC_J = 80000  # nefc * nv of a dense constraint Jacobian
 MAX_NGEOM = 400  # geom_xpos
@@ -86,104 +96,38 @@ CONVERGED = {
 # ------------------------------------------------------------------------------------------------
 # the compiled model
 
-MODEL_PREFIXES = (
-    "body_",
-    "jnt_",
-    "dof_",
-    "tree_",
-    "geom_",
-    "site_",
-    "tendon_",
-    "wrap_",
-    "actuator_",
-    "sensor_",
-    "eq_",
-    "pair_",
-    "exclude_",
-    "key_",
+MODEL_PREFIXES = tuple(
+    """
+    body_ jnt_ dof_ tree_ geom_ site_ tendon_ wrap_ actuator_ sensor_ eq_ pair_ exclude_ key_
+    """.split()
 )
-MODEL_EXTRA = (
-    "qpos0",
-    "qpos_spring",
-    "mesh_pos",
-    "mesh_quat",
-    "mesh_scale",
-    "mesh_vertnum",
-    "mesh_facenum",
-    "hfield_size",
-    "hfield_nrow",
-    "hfield_ncol",
-    "hfield_adr",
+MODEL_EXTRA = tuple(
+    """
+    qpos0 qpos_spring mesh_pos mesh_quat mesh_scale mesh_vertnum mesh_facenum hfield_size
+    hfield_nrow hfield_ncol hfield_adr
+    """.split()
 )
 # looks, bookkeeping of the user, bounding volumes, plugins, delay buffers, plasticity
-MODEL_SKIPPED_SUFFIXES = (
-    "_rgba",
-    "_matid",
-    "_user",
-    "_plugin",
-    "_bvhadr",
-    "_bvhnum",
-    "_aabb",
-    "_history",
-    "_historyadr",
-    "_width",
-    "key_time",
-    "key_plastic",
+MODEL_SKIPPED_SUFFIXES = tuple(
+    """
+    _rgba _matid _user _plugin _bvhadr _bvhnum _aabb _history _historyadr _width key_time
+    key_plastic
+    """.split()
 )
 
-OPTIONS = (
-    "ccd_iterations",
-    "ccd_tolerance",
-    "cone",
-    "density",
-    "disableactuator",
-    "disableflags",
-    "enableflags",
-    "gravity",
-    "impratio",
-    "integrator",
-    "iterations",
-    "jacobian",
-    "ls_iterations",
-    "ls_tolerance",
-    "magnetic",
-    "noslip_iterations",
-    "noslip_tolerance",
-    "o_friction",
-    "o_margin",
-    "o_solimp",
-    "o_solref",
-    "sdf_initpoints",
-    "sdf_iterations",
-    "sleep_tolerance",
-    "solver",
-    "timestep",
-    "tolerance",
-    "viscosity",
-    "wind",
+OPTIONS = tuple(
+    """
+    ccd_iterations ccd_tolerance cone density disableactuator disableflags enableflags
+    gravity impratio integrator iterations jacobian ls_iterations ls_tolerance magnetic
+    noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints
+    sdf_iterations sleep_tolerance solver timestep tolerance viscosity wind
+    """.split()
 )
-SIZES = (
-    "nq",
-    "nv",
-    "nu",
-    "na",
-    "nbody",
-    "njnt",
-    "ngeom",
-    "nsite",
-    "nmesh",
-    "nhfield",
-    "nflex",
-    "neq",
-    "ntendon",
-    "nwrap",
-    "npair",
-    "nexclude",
-    "nsensor",
-    "nsensordata",
-    "nkey",
-    "nmocap",
-    "ntree",
+SIZES = tuple(
+    """
+    nq nv nu na nbody njnt ngeom nsite nmesh nhfield nflex neq ntendon nwrap npair nexclude
+    nsensor nsensordata nkey nmocap ntree
+    """.split()
 )
 STATISTICS = ("meaninertia", "meanmass", "extent", "meansize", "center")
 NAMED = {
@@ -251,16 +195,10 @@ def model_facts(m: mujoco.MjModel) -> Facts:
 # ------------------------------------------------------------------------------------------------
 # states
 
-STATE_FIELDS = (
-    "qpos",
-    "qvel",
-    "act",
-    "ctrl",
-    "qfrc_applied",
-    "xfrc_applied",
-    "mocap_pos",
-    "mocap_quat",
-    "eq_active",
+STATE_FIELDS = tuple(
+    """
+    qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat eq_active
+    """.split()
 )
 
 
@@ -375,68 +313,25 @@ def dense(
     return out
 
 
-FORWARD_FIELDS = (
-    "xpos",
-    "xquat",
-    "xipos",
-    "subtree_com",
-    "cinert",
-    "cdof",
-    "cvel",
-    "cdof_dot",
-    "qfrc_bias",
-    "qfrc_passive",
-    "qfrc_spring",
-    "qfrc_damper",
-    "qfrc_gravcomp",
-    "qfrc_fluid",
-    "qfrc_actuator",
-    "actuator_force",
-    "actuator_length",
-    "actuator_velocity",
-    "act_dot",
-    "ten_length",
-    "ten_velocity",
-    "ten_wrapnum",
-    "qacc_smooth",
-    "qacc",
-    "qfrc_constraint",
-    "sensordata",
-    "energy",
-    "geom_xpos",
-    "site_xpos",
-    "qfrc_smooth",
-    "subtree_linvel",
-    "subtree_angmom",
+FORWARD_FIELDS = tuple(
+    """
+    xpos xquat xipos subtree_com cinert cdof cvel cdof_dot qfrc_bias qfrc_passive
+    qfrc_spring qfrc_damper qfrc_gravcomp qfrc_fluid qfrc_actuator actuator_force
+    actuator_length actuator_velocity act_dot ten_length ten_velocity ten_wrapnum
+    qacc_smooth qacc qfrc_constraint sensordata energy geom_xpos site_xpos qfrc_smooth
+    subtree_linvel subtree_angmom
+    """.split()
 )
-CONTACT_FIELDS = (
-    "dist",
-    "pos",
-    "frame",
-    "geom",
-    "dim",
-    "friction",
-    "solref",
-    "solimp",
-    "includemargin",
-    "exclude",
-    "efc_address",
-    "solreffriction",
+CONTACT_FIELDS = tuple(
+    """
+    dist pos frame geom dim friction solref solimp includemargin exclude efc_address
+    solreffriction
+    """.split()
 )
-EFC_FIELDS = (
-    "type",
-    "id",
-    "state",
-    "pos",
-    "margin",
-    "frictionloss",
-    "vel",
-    "aref",
-    "D",
-    "R",
-    "force",
-    "diagA",
-    "KBIP",
+EFC_FIELDS = tuple(
+    """
+    type id state pos margin frictionloss vel aref D R force diagA KBIP
+    """.split()
 )
 
 
@@ -615,7 +510,7 @@ def control_sides(m: mujoco.MjModel, ctrl: float, i: int, eps: float) -> tuple[f
 def own_transition(
     m: mujoco.MjModel, d: mujoco.MjData, state: Arrays, eps: float, with_sensors: bool
 ) -> Arrays:
-    """What [`mujoco_transition`] returns, by centred differences of mj_step: for RK4."""
+    """What ``mujoco_transition`` returns, by centred differences of mj_step: for RK4."""
     nv, nx, ns = m.nv, 2 * m.nv + m.na, m.nsensordata
     A, B = np.zeros((nx, nx)), np.zeros((nx, m.nu))
     C, D = np.zeros((ns, nx)), np.zeros((ns, m.nu))
@@ -655,12 +550,13 @@ def no_transition(m: mujoco.MjModel) -> str | None:
     return None
 
 
-def transitions(m: mujoco.MjModel, state: Arrays) -> tuple[Arrays, Facts]:
+def transitions(m: mujoco.MjModel, state: Arrays, small: bool) -> tuple[Arrays, Facts]:
     """``fd_*/*`` at a state, and the noise of each matrix: its change from eps to 10 eps."""
     d = mujoco.MjData(m)
     rk4 = m.opt.integrator == int(mujoco.mjtIntegrator.mjINT_RK4)
     transition = own_transition if rk4 else mujoco_transition
-    sensors = 0 < m.nsensordata <= MAX_NSENSORDATA_FD and m.nv <= MAX_NV_FD_ALL
+    max_nv = MAX_NV_CD_SMALL if small else MAX_NV_CD
+    sensors = 0 < m.nsensordata <= MAX_NSENSORDATA_FD and m.nv <= max_nv
     arrays: Arrays = {}
     facts: Facts = {}
     for variant, changed in variants(m).items():
@@ -681,15 +577,18 @@ def transitions(m: mujoco.MjModel, state: Arrays) -> tuple[Arrays, Facts]:
 # one model
 
 
-def golden(m: mujoco.MjModel, states: dict[str, Arrays]) -> tuple[Arrays, dict[str, Facts]]:
+def golden(
+    m: mujoco.MjModel, states: dict[str, Arrays], small: bool
+) -> tuple[Arrays, dict[str, Facts]]:
     """All arrays of a model at the given states, and the facts of each state."""
     arrays = model_arrays(m)
+    max_nv_all = MAX_NV_FD_ALL_SMALL if small else MAX_NV_FD_ALL
     facts: dict[str, Facts] = {}
     for label, state in states.items():
         found, facts[label] = evaluate(m, state)
-        in_reach = m.nv <= MAX_NV_FD_ALL or (m.nv <= MAX_NV_FD and label in FD_STATES_LARGE)
+        in_reach = m.nv <= max_nv_all or (m.nv <= MAX_NV_FD and label in FD_STATES_LARGE)
         if in_reach and not no_transition(m):
-            differences, noise = transitions(m, state)
+            differences, noise = transitions(m, state, small)
             found |= differences
             facts[label] |= noise
         arrays |= {f"{label}/{key}": value for key, value in found.items()}
@@ -761,12 +660,12 @@ def list_models(folder: Path) -> list[str]:
     return [path.as_posix() for path in found if "assets" not in path.parts]
 
 
-def generate(job: tuple[Path, Path, str]) -> Facts:
+def generate(job: tuple[Path, Path, str, bool]) -> Facts:
     """Write the npz and json of one model; return its line of the index."""
-    folder, out, model = job
+    folder, out, model, small = job
     m = mujoco.MjModel.from_xml_path(str(folder / model))
     name = golden_name(model)
-    arrays, facts = golden(m, draw_states(m, name))
+    arrays, facts = golden(m, draw_states(m, name), small)
     doc = document(m, model, arrays, facts)
     npz = out / f"{name}.npz"
     write_npz(npz, arrays)
@@ -799,6 +698,9 @@ def write_index(out: Path, models: list[str], entries: list[Facts]) -> None:
 # ------------------------------------------------------------------------------------------------
 # check
 
+Worst = dict[str, tuple[float, str]]  # by group: the largest error and the key it is at
+CheckResult = tuple[str, list[str], Worst]  # name, complaints, errors
+
 
 def error(x: np.ndarray, ref: np.ndarray) -> float:
     """max|x - ref| / max(1, max|ref|); equal non-finite entries agree."""
@@ -812,16 +714,16 @@ def error(x: np.ndarray, ref: np.ndarray) -> float:
 
 
 def group(key: str) -> str:
-    """The part of a key that says which computation it comes from: ``model``, ``fwd``, …"""
+    """The part of a key that says which computation it comes from, such as ``fwd``."""
     parts = key.split("/")
     return parts[0] if parts[0] == "model" else parts[1]
 
 
-def compare_arrays(arrays: Arrays, ref: Arrays) -> tuple[list[str], dict[str, tuple[float, str]]]:
+def compare_arrays(arrays: Arrays, ref: Arrays) -> tuple[list[str], Worst]:
     """Structural complaints, and for each group its worst error with the key it is at."""
     complaints = [f"missing {key}" for key in ref if key not in arrays]
     complaints += [f"extra {key}" for key in arrays if key not in ref]
-    worst: dict[str, tuple[float, str]] = {}
+    worst: Worst = {}
     for key in (key for key in ref if key in arrays):
         x, y = arrays[key], ref[key]
         if (x.dtype.str, x.shape) != (y.dtype.str, y.shape):
@@ -834,28 +736,30 @@ def compare_arrays(arrays: Arrays, ref: Arrays) -> tuple[list[str], dict[str, tu
 def compare_documents(doc: Any, ref: Any, where: str, tolerance: float) -> list[str]:
     """Complaints about json that differs: keys exactly, numbers to ``tolerance``."""
     if isinstance(ref, dict) and isinstance(doc, dict):
-        complaints = [f"json keys of {where}: {sorted(set(doc) ^ set(ref))}"] * (set(doc) != set(ref))
+        unlike = sorted(set(doc) ^ set(ref))
+        complaints = [f"json keys of {where}: {unlike}"] if unlike else []
         for key in (key for key in ref if key in doc):
             complaints += compare_documents(doc[key], ref[key], f"{where}.{key}", tolerance)
         return complaints
     if where.endswith(("_noise", "conv_residual")):
         return []  # rounding of rounding: only their presence is compared
-    numbers = isinstance(ref, int | float | list) and not any(
-        isinstance(x, str) for x in (ref if isinstance(ref, list) else [])
-    )
-    equal = error(doc, ref) <= tolerance if numbers and np.shape(doc) == np.shape(ref) else doc == ref
+    words = isinstance(ref, str) or (isinstance(ref, list) and any(isinstance(x, str) for x in ref))
+    if words or np.shape(doc) != np.shape(ref):
+        equal = doc == ref
+    else:
+        equal = error(doc, ref) <= tolerance
     return [] if equal else [f"json {where}: {doc}, stored {ref}"]
 
 
-def check(job: tuple[Path, Path, str, float]) -> tuple[str, list[str], dict[str, tuple[float, str]]]:
+def check(job: tuple[Path, Path, str, bool, float]) -> CheckResult:
     """Evaluate a model at the states of its golden file and compare everything."""
-    folder, stored_at, model, tolerance = job
+    folder, stored_at, model, small, tolerance = job
     name = golden_name(model)
     with np.load(stored_at / f"{name}.npz") as file:
         ref = {key: file[key] for key in file.files}
     m = mujoco.MjModel.from_xml_path(str(folder / model))
     states = {s: {field: ref[f"{s}/in/{field}"] for field in STATE_FIELDS} for s in STATES}
-    arrays, facts = golden(m, states)
+    arrays, facts = golden(m, states, small)
     complaints, worst = compare_arrays(arrays, ref)
     ref_doc = json.loads((stored_at / f"{name}.json").read_text(encoding="utf-8"))
     doc = json.loads(json.dumps(document(m, model, arrays, facts)))
@@ -864,11 +768,9 @@ def check(job: tuple[Path, Path, str, float]) -> tuple[str, list[str], dict[str,
     return name, complaints, worst
 
 
-def report_check(
-    results: Iterator[tuple[str, list[str], dict[str, tuple[float, str]]]],
-) -> int:
+def report_check(results: Iterator[CheckResult]) -> int:
     """Print a line a model and the worst error of each group; return the number of bad models."""
-    total: dict[str, tuple[float, str]] = {}
+    total: Worst = {}
     bad = 0
     for name, complaints, worst in results:
         overall = max((e for e, _ in worst.values()), default=0.0)
@@ -896,6 +798,9 @@ def parse_arguments() -> argparse.Namespace:
     target.add_argument("--check", type=Path, metavar="GOLDEN", help="compare with golden files")
     parser.add_argument("--only", default="*", help="glob over golden names, such as 'actuator_*'")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
+    parser.add_argument(
+        "--small", action="store_true", help="leave out more finite differences of larger models"
+    )
     parser.add_argument("--tolerance", type=float, default=1e-12, help="of --check")
     return parser.parse_args()
 
@@ -910,10 +815,13 @@ def main() -> int:
         return 2
     with multiprocessing.Pool(args.jobs, maxtasksperchild=8) as pool:
         if args.check:
-            jobs = [(args.models, args.check, model, args.tolerance) for model in chosen]
+            jobs = [
+                (args.models, args.check, model, args.small, args.tolerance) for model in chosen
+            ]
             return 1 if report_check(pool.imap(check, jobs)) else 0
         args.out.mkdir(parents=True, exist_ok=True)
-        entries = pool.map(generate, [(args.models, args.out, model) for model in chosen], 1)
+        jobs = [(args.models, args.out, model, args.small) for model in chosen]
+        entries = pool.map(generate, jobs, 1)
     write_index(args.out, models, entries)
     size = sum(path.stat().st_size for path in args.out.iterdir())
     print(f"{len(entries)} models, {args.out} holds {size / 2**20:.2f} MiB")
