@@ -1,1 +1,3 @@
 //! dualstep
+
+pub mod mjcf;
