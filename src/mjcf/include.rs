@@ -231,3 +231,26 @@ fn normalize(path: &Path) -> PathBuf {
     }
     normal
 }
+
+#[cfg(test)]
+mod throwaway {
+    #[test]
+    fn all() {
+        let list = std::fs::read_to_string("/work/shared/models/models.txt").unwrap();
+        let (mut ok, mut bad) = (0, 0);
+        for l in list.lines() {
+            let l = l.trim_start_matches("# ").split_whitespace().next().unwrap_or("");
+            if !l.ends_with(".xml") {
+                continue;
+            }
+            match super::load(&std::path::Path::new("/work/shared/models").join(l)) {
+                Ok(_) => ok += 1,
+                Err(e) => {
+                    bad += 1;
+                    println!("{e}\n  {:?}", e.help_text());
+                }
+            }
+        }
+        println!("ok {ok} bad {bad}");
+    }
+}

@@ -239,16 +239,14 @@ impl TreeBuilder<'_> {
                 continue;
             };
             let (name, after) = rest.split_at(name);
-            match entity(name) {
-                Some(character) => value.push(character),
-                None => {
-                    let offset = span.offset + (raw.len() - rest.len()) - 1;
-                    let message = format!("attribute `{attr}` has the unknown entity `&{name};`");
-                    return Err(self
-                        .xml_error(self.span(offset, name.len() + 2), element, message)
-                        .with_help("known are &lt; &gt; &amp; &quot; &apos; and characters such as &#176; or &#xB0;"));
-                }
-            }
+            let Some(character) = entity(name) else {
+                let offset = span.offset + (raw.len() - rest.len()) - 1;
+                let message = format!("attribute `{attr}` has the unknown entity `&{name};`");
+                return Err(self
+                    .xml_error(self.span(offset, name.len() + 2), element, message)
+                    .with_help(ENTITIES));
+            };
+            value.push(character);
             rest = &after[1..];
         }
         value.push_str(rest);
@@ -380,6 +378,10 @@ impl TreeBuilder<'_> {
         part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr()).min(self.text.len())
     }
 }
+
+/// What to write instead of an unknown entity.
+const ENTITIES: &str = "known are &lt; &gt; &amp; &quot; &apos; and characters by number such as \
+                        &#176; or &#xB0;";
 
 /// The last place at or before `offset` where `text` may be cut.
 fn char_boundary(text: &str, offset: usize) -> usize {
