@@ -225,31 +225,174 @@ fn bundle(names: &str) -> String {
 }
 
 #[cfg(test)]
-mod throwaway {
-    use super::*;
-    fn dump(name: &str, path: &str, r: &Rule, out: &mut String, depth: usize) {
-        use std::fmt::Write;
-        let mut a: Vec<_> = r.attributes().collect();
-        a.sort_unstable();
-        let p = format!("{path}/{name}");
-        writeln!(out, "{p} {}", a.join(" ")).unwrap();
-        for (n, c, r) in r.children {
-            if (["body", "frame", "replicate", "default"].contains(n) && depth > 0 && *n == name)
-                || depth > 6
-                || path.contains("frame/")
-                || path.contains("replicate/")
-                || path.contains("body/body")
-            {
-                continue;
-            }
-            writeln!(out, "{p}/{n} {c:?}").unwrap();
-            dump(n, &p, r, out, depth + 1);
+mod tests {
+    use std::path::Path;
+
+    use super::super::{MjcfErrorKind as Kind, load_str};
+
+    /// Loads `xml` as arm.xml, expects a refusal, and returns its kind, text and help.
+    fn refusal(xml: &str) -> (Kind, String, String) {
+        let error = load_str(xml, "arm.xml", Path::new("")).expect_err(xml);
+        (error.kind(), error.to_string(), error.help_text().unwrap_or_default().to_owned())
+    }
+
+    fn accept(xml: &str) {
+        if let Err(error) = load_str(xml, "arm.xml", Path::new("")) {
+            panic!("{error}");
         }
     }
+
     #[test]
-    fn dump_all() {
-        let mut s = String::new();
-        dump("mujoco", "", &table::MUJOCO, &mut s, 0);
-        std::fs::write("/tmp/ours.txt", s).unwrap();
+    fn misspelt_attribute_names_the_nearest() {
+        let (kind, text, help) =
+            refusal("<mujoco>\n  <worldbody>\n    <geom siez=\"1\"/>\n  </worldbody>\n</mujoco>");
+        assert_eq!(kind, Kind::UnknownAttribute);
+        assert_eq!(text, "arm.xml:3:11: <geom> has no attribute `siez`");
+        assert_eq!(help, "did you mean `size`?");
+    }
+
+    #[test]
+    fn misspelt_element_names_the_nearest() {
+        let (kind, text, help) = refusal("<mujoco><actuators/></mujoco>");
+        assert_eq!(kind, Kind::UnknownElement);
+        assert_eq!(text, "arm.xml:1:10: <actuators> is not an element of <mujoco>");
+        assert_eq!(help, "did you mean <actuator>?");
+    }
+
+    #[test]
+    fn foreign_names_list_what_is_known() {
+        let (_, text, help) = refusal("<mujoco><option><wobble/></option></mujoco>");
+        assert_eq!(text, "arm.xml:1:18: <wobble> is not an element of <option>");
+        assert_eq!(help, "its elements are <flag>");
+        let (_, _, help) = refusal("<mujoco><statistic colour=\"1\"/></mujoco>");
+        assert_eq!(
+            help,
+            "its attributes are `meaninertia` `meanmass` `meansize` `extent` `center`"
+        );
+        let (_, _, help) = refusal("<mujoco><visual colour=\"1\"/></mujoco>");
+        assert_eq!(help, "it has no attributes");
+        let (_, _, help) = refusal("<mujoco><worldbody><site><geom/></site></worldbody></mujoco>");
+        assert_eq!(help, "it has no elements");
+    }
+
+    #[test]
+    fn upper_case_is_a_misspelling() {
+        let (_, text, help) = refusal("<mujoco><worldbody><GEOM/></worldbody></mujoco>");
+        assert_eq!(text, "arm.xml:1:21: <GEOM> is not an element of <worldbody>");
+        assert_eq!(help, "did you mean <geom>?");
+    }
+
+    #[test]
+    fn known_elements_in_the_wrong_place() {
+        let (_, text, help) = refusal("<mujoco><body/></mujoco>");
+        assert_eq!(text, "arm.xml:1:10: <body> is not an element of <mujoco>");
+        assert_eq!(help, "put <body> inside <worldbody>");
+        let (_, text, help) = refusal("<mujoco><worldbody><joint/></worldbody></mujoco>");
+        assert_eq!(text, "arm.xml:1:21: <joint> is not an element of <worldbody>");
+        assert_eq!(help, "the world does not move: put it inside a <body>");
+        let (_, _, help) =
+            refusal("<mujoco><worldbody><body><worldbody/></body></worldbody></mujoco>");
+        assert_eq!(help, "<worldbody> stands directly inside <mujoco>");
+    }
+
+    #[test]
+    fn world_has_no_attributes() {
+        let (kind, text, _) = refusal("<mujoco><worldbody pos=\"0 0 1\"/></mujoco>");
+        assert_eq!(kind, Kind::UnknownAttribute);
+        assert_eq!(text, "arm.xml:1:20: <worldbody> has no attribute `pos`");
+    }
+
+    #[test]
+    fn class_of_a_body_is_childclass() {
+        let (_, text, help) =
+            refusal("<mujoco><worldbody><body class=\"a\"/></worldbody></mujoco>");
+        assert_eq!(text, "arm.xml:1:26: <body> has no attribute `class`");
+        assert_eq!(help, "`childclass` sets the default class of everything inside");
+    }
+
+    /// MuJoCo's schema stops at `<frame>`; ours does not.
+    #[test]
+    fn frames_are_checked_inside() {
+        let (_, text, _) =
+            refusal("<mujoco><worldbody><frame><geom siez=\"1\"/></frame></worldbody></mujoco>");
+        assert_eq!(text, "arm.xml:1:33: <geom> has no attribute `siez`");
+        accept("<mujoco><worldbody><frame scale=\"2\"><geom/></frame></worldbody></mujoco>");
+    }
+
+    #[test]
+    fn removed_elements_are_named() {
+        let (kind, text, _) = refusal("<mujoco><worldbody><composite/></worldbody></mujoco>");
+        assert_eq!(kind, Kind::Unsupported);
+        assert_eq!(text, "arm.xml:1:21: <composite> is not part of MJCF since MuJoCo 4.0");
+    }
+
+    #[test]
+    fn unique_elements_once_sections_any_number() {
+        let (kind, text, help) = refusal("<mujoco><option><flag/>\n<flag/></option></mujoco>");
+        assert_eq!(kind, Kind::Duplicate);
+        assert_eq!(text, "arm.xml:2:2: <flag> is given twice in <option>, expected at most one");
+        assert_eq!(help, "merge the two");
+        accept(
+            "<mujoco><option/><option/><worldbody/><worldbody/><default><geom/></default>\
+             <default><geom/><default class=\"a\"><geom/></default></default></mujoco>",
+        );
+    }
+
+    #[test]
+    fn exclusive_attributes() {
+        let (kind, text, _) = refusal("<mujoco><size memory=\"1M\" njmax=\"10\"/></mujoco>");
+        assert_eq!(kind, Kind::Invalid);
+        assert_eq!(
+            text,
+            "arm.xml:1:27: <size> has both `memory` and `njmax`, expected at most one of them"
+        );
+    }
+
+    #[test]
+    fn one_of_several_attributes_is_needed() {
+        let (kind, text, _) = refusal("<mujoco><equality><connect/></equality></mujoco>");
+        assert_eq!(kind, Kind::MissingAttribute);
+        assert_eq!(
+            text,
+            "arm.xml:1:20: <connect> needs `site1` and `site2`, or `body1` and `anchor`"
+        );
+        accept("<mujoco><equality><connect body1=\"a\" anchor=\"0 0 0\"/></equality></mujoco>");
+    }
+
+    #[test]
+    fn attributes_that_go_together() {
+        let (kind, text, _) = refusal(
+            "<mujoco><sensor><framepos objtype=\"body\" objname=\"a\" reftype=\"body\"/>\
+             </sensor></mujoco>",
+        );
+        assert_eq!(kind, Kind::MissingAttribute);
+        assert_eq!(
+            text,
+            "arm.xml:1:18: <framepos> has `reftype` but not `refname`, which goes with it"
+        );
+    }
+
+    /// No name may be listed twice in one rule: the second would never be reached.
+    #[test]
+    fn table_is_consistent() {
+        let mut rules = vec![("mujoco", &super::table::MUJOCO)];
+        let mut seen: Vec<*const super::Rule> = Vec::new();
+        while let Some((element, rule)) = rules.pop() {
+            if seen.contains(&std::ptr::from_ref(rule)) {
+                continue;
+            }
+            seen.push(rule);
+            let mut attrs: Vec<_> = rule.attributes().collect();
+            let count = attrs.len();
+            attrs.sort_unstable();
+            attrs.dedup();
+            assert_eq!(attrs.len(), count, "an attribute of <{element}> is listed twice");
+            let mut names: Vec<_> = rule.children.iter().map(|(name, ..)| *name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), rule.children.len(), "a child of <{element}> is listed twice");
+            rules.extend(rule.children.iter().map(|(name, _, child)| (*name, *child)));
+        }
+        assert!(seen.len() > 100);
     }
 }
