@@ -8,6 +8,7 @@
 
 pub mod error;
 pub mod include;
+pub mod mesh;
 pub mod schema;
 pub mod xml;
 
