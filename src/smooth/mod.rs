@@ -1,0 +1,32 @@
+//! Smooth dynamics: everything but constraints. One algorithm per file, in pipeline order.
+
+mod acceleration;
+pub(crate) mod actuation;
+mod camera;
+mod com_pos;
+mod com_vel;
+mod crb;
+pub mod jacobian;
+mod kinematics;
+pub mod muscle;
+mod passive;
+pub mod poly;
+pub mod qderiv;
+mod rne;
+mod tendon;
+mod transmission;
+mod velocity;
+
+pub use acceleration::acceleration;
+pub use actuation::{actuation, next_activation};
+pub(crate) use actuation::{wrap_period, wrap_setpoint};
+pub use camera::camera;
+pub use com_pos::com_pos;
+pub use com_vel::com_vel;
+pub use crb::{crb, factor_m, full_m, mul_m};
+pub use kinematics::kinematics;
+pub use passive::{TANH_GAIN, passive};
+pub use rne::{rne, rne_with_acceleration};
+pub use tendon::tendon;
+pub use transmission::transmission;
+pub use velocity::actuator_tendon_velocity;
