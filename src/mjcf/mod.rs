@@ -1,4 +1,4 @@
-//! MJCF: text to [`Model`](crate).
+//! MJCF: text to [`Model`](crate::Model).
 
 pub mod eig;
 pub mod mesh;

@@ -105,7 +105,7 @@ impl Default for MeshSpec {
 }
 
 /// A compiled mesh, in its own inertial frame.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Mesh {
     /// Name of the asset.
     pub name: String,
