@@ -6,6 +6,7 @@
 //! what follows reads a [`Document`] that is spelled right. Whatever is wrong is an [`MjcfError`],
 //! which says where, what was expected, and what to do.
 
+pub mod eig;
 pub mod error;
 pub mod include;
 pub mod mesh;
