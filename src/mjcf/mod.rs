@@ -9,6 +9,7 @@
 pub mod error;
 pub mod include;
 pub mod schema;
+pub mod spec;
 pub mod xml;
 
 pub use error::{MjcfError, MjcfErrorKind};
