@@ -8,6 +8,7 @@
 
 pub mod error;
 pub mod include;
+pub mod read;
 pub mod schema;
 pub mod spec;
 pub mod xml;
