@@ -1,0 +1,4 @@
+//! Meshes.
+/// A mesh.
+#[derive(Clone, Debug, Default)]
+pub struct Mesh {}
