@@ -5,14 +5,21 @@
 //! that every element and attribute exists and stands where it may. [`load`] does all three, so
 //! what follows reads a [`Document`] that is spelled right. Whatever is wrong is an [`MjcfError`],
 //! which says where, what was expected, and what to do.
+//!
+//! Then [`read`](mod@read) turns the tree into a [`Spec`], typed and with default classes
+//! resolved, still as the file wrote it.
 
 pub mod eig;
 pub mod error;
 pub mod include;
 pub mod mesh;
+pub mod read;
 pub mod schema;
+pub mod spec;
 pub mod xml;
 
 pub use error::{MjcfError, MjcfErrorKind};
 pub use include::{load, load_str};
+pub use read::read;
+pub use spec::Spec;
 pub use xml::{Attr, Document, Element, SourceFile, Sources, Span};
