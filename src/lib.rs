@@ -3,9 +3,12 @@
 pub mod scalar;
 
 pub mod data;
+pub mod energy;
 pub mod math;
 pub mod mjcf;
 pub mod model;
+pub mod sensor;
+pub mod smooth;
 pub mod status;
 
 pub use data::Data;

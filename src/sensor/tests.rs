@@ -1,0 +1,1 @@
+//! Against MuJoCo 4.0.1.
