@@ -116,3 +116,34 @@ fn radial<T: Scalar>(k: f64, [p0, p1]: [f64; 2], v: &Vector3<T>) -> T {
     let even = s * (T::lift(k / 2.0) + s * T::lift(p1 / 4.0));
     if p0 == 0.0 || s.re() == 0.0 { even } else { even + s * s.sqrt() * T::lift(p0 / 3.0) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_dual::{Dual2_64, Dual64};
+
+    // dV/dx is the force (k + p₀ x + p₁ x²) x, on both sides of rest
+    #[test]
+    fn spring_energy_is_the_integral_of_the_force() {
+        for x in [-0.7, 0.0, 0.4] {
+            let force = (3.0 + 2.0 * x + x * x) * x;
+            assert!((spring(3.0, [2.0, 1.0], Dual64::new(x, 1.0)).eps - force).abs() < 1e-15);
+        }
+    }
+
+    // along a ray, the radial spring is the scalar one
+    #[test]
+    fn radial_spring_depends_on_the_distance() {
+        let v = Vector3::new(0.6, 0.0, -0.8) * 0.5;
+        let expected = spring(3.0, [2.0, 1.0], 0.5);
+        assert!((radial(3.0, [2.0, 1.0], &v) - expected).abs() < 1e-15);
+    }
+
+    // at rest: value and gradient 0, curvature k, none of them NaN
+    #[test]
+    fn radial_spring_is_smooth_at_rest() {
+        let x = Dual2_64::new(0.0, 1.0, 0.0);
+        let V = radial(3.0, [2.0, 1.0], &Vector3::new(x, Dual2_64::lift(0.0), Dual2_64::lift(0.0)));
+        assert_eq!((V.re, V.v1, V.v2), (0.0, 0.0, 3.0));
+    }
+}

@@ -136,3 +136,21 @@ pub(crate) fn shift_force<T: Scalar>(f: &SpatialVec<T>, arm: &Vector3<T>) -> Spa
 pub(crate) fn rotate_into<T: Scalar>(rot: &Matrix3<T>, v: &SpatialVec<T>) -> SpatialVec<T> {
     SpatialVec::new(rot.tr_mul(&v.rot), rot.tr_mul(&v.lin))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // power is the same about any point: shifts of motions and forces are dual
+    #[test]
+    fn shifts_keep_power() {
+        let v = SpatialVec::new(Vector3::new(1.0, -2.0, 0.5), Vector3::new(0.3, 0.0, 4.0));
+        let f = SpatialVec::new(Vector3::new(0.2, 1.5, -1.0), Vector3::new(-3.0, 2.0, 0.7));
+        let arm = Vector3::new(0.4, -0.6, 1.1);
+        let (v2, f2) = (shift_motion(&v, &arm), shift_force(&f, &arm));
+        assert!((v.dot(&f) - v2.dot(&f2)).abs() < 1e-14);
+        // a point at `arm` on a body turning about z moves sideways
+        let spin = SpatialVec::<f64>::new(Vector3::z(), Vector3::zeros());
+        assert_eq!(shift_motion(&spin, &Vector3::x()).lin, Vector3::y());
+    }
+}

@@ -1,1 +1,0 @@
-//! Against MuJoCo 4.0.1.
