@@ -50,8 +50,8 @@ pub fn support(sensor: SensorType) -> Support {
         | S::GeomDist
         | S::GeomNormal
         | S::GeomFromTo
-        | S::Plugin
-        | S::User => Support::Missing,
+        | S::Plugin => Support::Missing,
+        // user sensors among them: zero, as in MuJoCo without a callback
         _ => Support::Full,
     }
 }
