@@ -1,1 +1,2 @@
 //! dualstep
+pub mod mjcf;

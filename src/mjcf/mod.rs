@@ -1,0 +1,4 @@
+//! MJCF: text to [`Model`](crate).
+
+pub mod eig;
+pub mod mesh;
