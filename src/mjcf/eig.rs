@@ -2,28 +2,42 @@
 //!
 //! An eigenvector is only known up to sign, and a repeated eigenvalue leaves a whole plane of them;
 //! a compiled model stores one particular frame. To land on the same one, this follows MuJoCo's
-//! iteration (`mju_eig3`): Jacobi rotations accumulated as a quaternion, the same pivot order, the
-//! same absolute stopping threshold, the same sort.
+//! iteration (`mju_eig3` of 4.0.1): Jacobi rotations accumulated as a quaternion, the same pivot
+//! order, the same thresholds, the same sort. It agrees with it to the last bits, but the choice
+//! between eigenvectors of eigenvalues that are equal up to rounding is made by those bits.
 
 use nalgebra::Matrix3;
 
-/// Off-diagonal entries and `1 − cos` below this count as zero; absolute, so matrices of very small bodies are left
-/// not fully diagonal, as in MuJoCo.
-const EPS: f64 = 1e-12;
+/// An off-diagonal entry this much smaller than the largest entry is rounding.
+const ROUNDING: f64 = 4e-15;
 
-/// A vector whose squared norm is below this has no direction; a norm this close to one is left alone.
+/// Eigenvalues that differ by less, relative to the largest entry, are not sorted.
+const SORT: f64 = 1e-12;
+
+/// A vector whose squared norm is below this has no direction; a norm this close to one is left
+/// alone.
 const NORM_EPS: f64 = 1e-14;
 
 /// More iterations than a 3×3 Jacobi method ever needs.
 const MAX_ITERATIONS: usize = 500;
 
-/// Eigenvalues of `sym` in descending order and the quaternion (w, x, y, z) of its principal frame: with `R` the
-/// matrix of the quaternion, `sym = R diag(eigenvalues) Rᵀ`, `det R = 1`.
+/// Eigenvalues of `sym` in descending order and the quaternion (w, x, y, z) of its principal frame:
+/// with `R` the matrix of the quaternion, `sym = R diag(eigenvalues) Rᵀ`, `det R = 1`.
 ///
-/// Source: MuJoCo `mju_eig3`; Golub and Van Loan, *Matrix Computations*, 4th ed., 8.5 (symmetric Schur 2×2).
+/// Source: MuJoCo `mju_eig3`; Golub and Van Loan, *Matrix Computations*, 4th ed., 8.5 (symmetric
+/// Schur 2×2).
 pub fn eig3(sym: &Matrix3<f64>) -> ([f64; 3], [f64; 4]) {
+    eig3_tol(sym, 0.0)
+}
+
+/// [`eig3`] that takes off-diagonal entries and differences of eigenvalues below `tolerance` times
+/// the largest entry for zero: a nearly isotropic matrix keeps its axes. The eigenvalues are sorted
+/// up to that.
+pub fn eig3_tol(sym: &Matrix3<f64>, tolerance: f64) -> ([f64; 3], [f64; 4]) {
     let mut quat = [1.0, 0.0, 0.0, 0.0];
     let mut values = [0.0; 3];
+    let size = sym.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let small = tolerance.max(ROUNDING) * size;
 
     for _ in 0..MAX_ITERATIONS {
         // D = Rᵀ A R
@@ -40,48 +54,38 @@ pub fn eig3(sym: &Matrix3<f64>) -> ([f64; 3], [f64; 4]) {
         } else {
             (1, 2, 0)
         };
-        if d[(row, col)].abs() < EPS {
+        if d[(row, col)].abs() <= small {
             break;
         }
 
-        // the rotation by the smaller angle that zeroes the entry: t = tan, c = cos
+        // tangent of the smaller angle that zeroes the entry, then of its half
         let tau = (d[(col, col)] - d[(row, row)]) / (2.0 * d[(row, col)]);
         let root = (1.0 + tau * tau).sqrt();
-        let t = if tau >= 0.0 { 1.0 / (tau + root) } else { -1.0 / (-tau + root) };
-        let c = 1.0 / (1.0 + t * t).sqrt();
-        if c > 1.0 - EPS {
-            break;
-        }
+        let tan = if tau >= 0.0 { 1.0 / (tau + root) } else { -1.0 / (root - tau) };
+        let half_tan = tan / (1.0 + (1.0 + tan * tan).sqrt());
+        let half_cos = 1.0 / (1.0 + half_tan * half_tan).sqrt();
 
-        // half angle: sin² = (1 − c)/2; sign from tau, and from (0, 2) being an odd pair
-        let mut half_sin = (0.5 - 0.5 * c).sqrt();
-        if (tau >= 0.0) != (axis == 1) {
-            half_sin = -half_sin;
-        }
-        let mut rotation = [0.0; 4];
-        rotation[axis + 1] = half_sin;
-        rotation[0] = (1.0 - half_sin * half_sin).sqrt();
-        normalize(&mut rotation);
-
+        // that angle from row to col is negative about the third axis, except from 0 to 2
+        let mut rotation = [half_cos, 0.0, 0.0, 0.0];
+        rotation[axis + 1] = if axis == 1 { half_tan } else { -half_tan } * half_cos;
         quat = mul_quat(quat, rotation);
-        normalize(&mut quat);
     }
 
-    sort_descending(&mut values, &mut quat);
+    sort_descending(&mut values, &mut quat, tolerance.max(SORT) * size);
     (values, quat)
 }
 
-/// Bubble sort by quarter turns: exchanging axes j and j + 1 is a rotation by 90° about the third one.
-fn sort_descending(values: &mut [f64; 3], quat: &mut [f64; 4]) {
-    // cos 45°, to the digits MuJoCo writes
+/// Bubble sort by quarter turns: exchanging axes j and j + 1 is a rotation by 90° about the third
+/// one.
+fn sort_descending(values: &mut [f64; 3], quat: &mut [f64; 4], same: f64) {
+    #[expect(clippy::approx_constant, reason = "the digits MuJoCo writes, cut off on purpose")]
     const COS_45: f64 = 0.707_106_781_186_548;
     for j in [0, 1, 0] {
-        if values[j] + EPS < values[j + 1] {
+        if values[j] + same < values[j + 1] {
             values.swap(j, j + 1);
             let mut turn = [COS_45, 0.0, 0.0, 0.0];
             turn[(j + 2) % 3 + 1] = COS_45;
             *quat = mul_quat(*quat, turn);
-            normalize(quat);
         }
     }
 }
@@ -157,7 +161,7 @@ mod tests {
         fn reassembles_the_matrix(a in prop::array::uniform6(-1.0..1.0f64)) {
             let m = Matrix3::new(a[0], a[3], a[4], a[3], a[1], a[5], a[4], a[5], a[2]);
             let (values, quat) = eig3(&m);
-            prop_assert!(values[0] + EPS >= values[1] && values[1] + EPS >= values[2]);
+            prop_assert!(values[0] + 2e-12 >= values[1] && values[1] + 2e-12 >= values[2]);
             let r = quat_to_mat(quat);
             let back = r * Matrix3::from_diagonal(&values.into()) * r.transpose();
             prop_assert!((back - m).abs().max() < 1e-11);

@@ -143,7 +143,7 @@ fn sphere(subdivision: usize) -> RawMesh {
         let mut middle = HashMap::new();
         let mut between = |a: usize, b: usize| {
             *middle.entry((a.min(b), a.max(b))).or_insert_with(|| {
-                let m = [0, 1, 2].map(|k| (vert[a][k] + vert[b][k]) / 2.0);
+                let m = [0, 1, 2].map(|k| f32::midpoint(vert[a][k], vert[b][k]));
                 let length = (m[0] * m[0] + m[1] * m[1] + m[2] * m[2]).sqrt();
                 vert.push(m.map(|x| x / length));
                 vert.len() - 1

@@ -78,7 +78,7 @@ impl Mesh {
     /// Bounding box in the mesh frame [m], centre and half-sizes: `geom_aabb`.
     pub fn aabb(&self) -> [f64; 6] {
         let (l, u) = (self.lower, self.upper);
-        let center = |k: usize| (u[k] + l[k]) / 2.0;
+        let center = |k: usize| f64::midpoint(u[k], l[k]);
         let half = |k: usize| (u[k] - l[k]) / 2.0;
         [center(0), center(1), center(2), half(0), half(1), half(2)]
     }
@@ -119,7 +119,7 @@ impl Mesh {
         let mut size = size;
         let mut center = [0.0; 3];
         if fitaabb {
-            center = [0, 1, 2].map(|k| (self.lower[k] + self.upper[k]) / 2.0);
+            center = [0, 1, 2].map(|k| f64::midpoint(self.lower[k], self.upper[k]));
             let half = [0, 1, 2].map(|k| self.upper[k] - center[k]);
             let radius = half[0].max(half[1]);
             match shape {
@@ -130,7 +130,7 @@ impl Mesh {
             }
         } else {
             let half = self.box_size;
-            let radius = (half[0] + half[1]) / 2.0;
+            let radius = f64::midpoint(half[0], half[1]);
             match shape {
                 FitShape::Sphere => size[0] = (half[0] + half[1] + half[2]) / 3.0,
                 FitShape::Capsule => {

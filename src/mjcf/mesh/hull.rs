@@ -12,8 +12,6 @@
 
 use std::collections::HashMap;
 
-use super::simplex;
-
 type Vec3 = [f64; 3];
 
 /// Distances below this multiple of the largest coordinate are rounding: three coordinates, a few
@@ -44,30 +42,45 @@ impl Hull {
     }
 }
 
-/// Convex hull of `points`, with at most `max_vertices` vertices if given (at least 4). None if
-/// the points have no volume.
-///
-/// With a limit the points are added in Qhull's order: its starting tetrahedron, then always the
-/// one that is furthest out of all.
-pub fn convex_hull(points: &[Vec3], max_vertices: Option<usize>) -> Option<Hull> {
+/// Convex hull of `points`; none if they have no volume.
+pub fn convex_hull(points: &[Vec3]) -> Option<Hull> {
     let mut builder = Builder::new(points);
-    let corners = simplex::qhull_corners(points)
-        .filter(|&c| max_vertices.is_some() && builder.is_solid(c))
-        .or_else(|| simplex::far_corners(points).filter(|&c| builder.is_solid(c)))?;
+    let corners = far_corners(points).filter(|&c| builder.is_solid(c))?;
     builder.start(corners);
 
-    // every round takes one point out of the outside sets, so at most one round a point
-    let mut added = 4;
+    // every round takes one point out of the outside sets, so there is at most one a point
     for _ in 0..points.len() {
-        if max_vertices.is_some_and(|max| added >= max) {
-            break;
-        }
-        let Some(face) = builder.next_face(max_vertices.is_some()) else { break };
-        if builder.add_furthest(face) {
-            added += 1;
-        }
+        let Some(face) = builder.next_face() else { break };
+        builder.add_furthest(face);
     }
     Some(builder.finish())
+}
+
+/// Four points far apart: a corner, the furthest from it, the furthest from their line, the
+/// furthest from their plane. None for fewer than four points. They may be coplanar if all are.
+fn far_corners(points: &[Vec3]) -> Option<[usize; 4]> {
+    if points.len() < 4 {
+        return None;
+    }
+    let a = furthest(points, |p| -p[0]);
+    let b = furthest(points, |p| squared(sub(p, points[a])));
+    let ab = sub(points[b], points[a]);
+    let c = furthest(points, |p| squared(cross(ab, sub(p, points[a]))));
+    let normal = cross(ab, sub(points[c], points[a]));
+    let d = furthest(points, |p| dot(normal, sub(p, points[a])).abs());
+    Some([a, b, c, d])
+}
+
+/// Number of the point with the largest measure; the first of equals.
+fn furthest(points: &[Vec3], measure: impl Fn(Vec3) -> f64) -> usize {
+    let mut best = (f64::NEG_INFINITY, 0);
+    for (i, &p) in points.iter().enumerate() {
+        let value = measure(p);
+        if value > best.0 {
+            best = (value, i);
+        }
+    }
+    best.1
 }
 
 struct Face {
@@ -183,16 +196,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A face with points outside: any, or the one with the furthest point of all.
-    fn next_face(&mut self, furthest_of_all: bool) -> Option<usize> {
-        let faces = &self.faces;
-        let open = |&i: &usize| faces[i].alive && !faces[i].outside.is_empty();
-        if furthest_of_all {
-            let height = |i: &usize| faces[*i].furthest.0;
-            return (0..faces.len()).filter(open).max_by(|a, b| height(a).total_cmp(&height(b)));
-        }
+    /// A face with points outside.
+    fn next_face(&mut self) -> Option<usize> {
         while let Some(&i) = self.pending.last() {
-            if open(&i) {
+            if self.faces[i].alive && !self.faces[i].outside.is_empty() {
                 return Some(i);
             }
             self.pending.pop();
@@ -200,9 +207,9 @@ impl<'a> Builder<'a> {
         None
     }
 
-    /// Add the furthest point above a face. False if it had to be dropped because rounding left no
-    /// simple rim; it is then within rounding of the hull.
-    fn add_furthest(&mut self, face: usize) -> bool {
+    /// Add the furthest point above a face. It is dropped if rounding leaves no simple rim; it is
+    /// then within rounding of the hull.
+    fn add_furthest(&mut self, face: usize) {
         let place = self.faces[face].furthest.1;
         let point = self.faces[face].outside.swap_remove(place);
         self.find_furthest(face);
@@ -215,7 +222,7 @@ impl<'a> Builder<'a> {
         let Some((seen, rim)) =
             seen_from(self, -self.tolerance).or_else(|| seen_from(self, self.tolerance))
         else {
-            return false;
+            return;
         };
 
         // cone from the rim to the point
@@ -239,7 +246,6 @@ impl<'a> Builder<'a> {
             orphans.append(&mut self.faces[i].outside);
         }
         self.distribute(&orphans, first);
-        true
     }
 
     /// Find the furthest of the points that are left above a face.
@@ -336,9 +342,14 @@ fn chain(rim: Vec<RimEdge>) -> Option<Vec<RimEdge>> {
 
 /// Unit normal of a triangle, zero if it has no area.
 fn unit_normal(a: Vec3, b: Vec3, c: Vec3) -> Vec3 {
-    let n = simplex::cross(sub(b, a), sub(c, a));
+    let n = cross(sub(b, a), sub(c, a));
     let length = dot(n, n).sqrt();
     if length > 0.0 { n.map(|x| x / length) } else { [0.0; 3] }
+}
+
+/// a × b
+pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 fn sub(a: Vec3, b: Vec3) -> Vec3 {
@@ -347,6 +358,10 @@ fn sub(a: Vec3, b: Vec3) -> Vec3 {
 
 fn dot(a: Vec3, b: Vec3) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn squared(a: Vec3) -> f64 {
+    dot(a, a)
 }
 
 #[cfg(test)]
@@ -380,23 +395,17 @@ mod tests {
     #[test]
     fn a_grid_has_the_eight_corners() {
         let points = grid(5);
-        let hull = convex_hull(&points, None).unwrap();
+        let hull = convex_hull(&points).unwrap();
         assert_eq!(hull.vert, [0, 4, 20, 24, 100, 104, 120, 124]);
         check(&points, &hull);
     }
 
     #[test]
     fn points_without_volume_have_none() {
-        assert_eq!(convex_hull(&[], None), None);
-        assert_eq!(convex_hull(&[[1.0; 3]; 7], None), None);
+        assert_eq!(convex_hull(&[]), None);
+        assert_eq!(convex_hull(&[[1.0; 3]; 7]), None);
         let flat: Vec<Vec3> = grid(4).into_iter().filter(|p| p[1] == 0.0).collect();
-        assert_eq!(convex_hull(&flat, None), None);
-    }
-
-    #[test]
-    fn a_limit_is_kept() {
-        let hull = convex_hull(&grid(4), Some(5)).unwrap();
-        assert_eq!(hull.vert.len(), 5);
+        assert_eq!(convex_hull(&flat), None);
     }
 
     proptest! {
@@ -404,7 +413,7 @@ mod tests {
         fn random_points_are_inside(
             points in prop::collection::vec(prop::array::uniform3(-1.0..1.0f64), 4..60)
         ) {
-            if let Some(hull) = convex_hull(&points, None) {
+            if let Some(hull) = convex_hull(&points) {
                 check(&points, &hull);
             }
         }
@@ -415,15 +424,14 @@ mod tests {
             points in prop::collection::vec(prop::array::uniform3(0..4i32), 4..60)
         ) {
             let points: Vec<Vec3> = points.iter().map(|p| p.map(f64::from)).collect();
-            if let Some(hull) = convex_hull(&points, None) {
+            if let Some(hull) = convex_hull(&points) {
                 check(&points, &hull);
             }
         }
 
         #[test]
         fn any_numbers_end(points in prop::collection::vec(prop::array::uniform3(any::<f64>()), 0..20)) {
-            let _ = convex_hull(&points, Some(6));
-            let _ = convex_hull(&points, None);
+            let _ = convex_hull(&points);
         }
     }
 }

@@ -134,7 +134,7 @@ pub fn stl(bytes: &[u8]) -> Result<RawMesh, MeshErrorKind> {
         return err(format!("{} bytes are less than its header of 84", bytes.len()));
     };
     let nface = usize::try_from(count).unwrap_or(usize::MAX);
-    if nface < 1 || nface > MAX_STL_FACES {
+    if !(1..=MAX_STL_FACES).contains(&nface) {
         return err(format!(
             "number of faces should be between 1 and {MAX_STL_FACES}, found {nface}; perhaps this \
              is an ASCII file, which MuJoCo does not read"

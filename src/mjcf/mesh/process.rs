@@ -9,16 +9,19 @@
 
 use nalgebra::Matrix3;
 
+use super::hull::cross;
 use super::load::{RawMesh, single};
-use super::simplex::cross;
 use super::{Hull, Mesh, MeshErrorKind, MeshInertia, MeshSpec, hull};
-use crate::mjcf::eig::{eig3, normalize, quat_to_mat};
+use crate::mjcf::eig::{eig3_tol, normalize, quat_to_mat};
 
 type Vec3 = [f64; 3];
 type Triangle = [usize; 3];
 
 /// MuJoCo's `mjMINVAL`: areas and volumes below it are none.
 const MIN: f64 = 1e-15;
+
+/// Axes are kept where the moments of inertia differ by less than this, relatively.
+const ISOTROPIC: f64 = 1e-7;
 
 /// Mesh coordinates start their bounds here.
 const FAR: f64 = 1e10;
@@ -27,7 +30,7 @@ const FAR: f64 = 1e10;
 ///
 /// # Errors
 /// Faces that refer to no vertex, a degenerate surface, no convex hull where one is needed.
-pub fn process(spec: &MeshSpec, raw: RawMesh) -> Result<Mesh, MeshErrorKind> {
+pub fn process(spec: &MeshSpec, raw: &RawMesh) -> Result<Mesh, MeshErrorKind> {
     let inertia = raw.inertia.unwrap_or(spec.inertia);
     let mut vert: Vec<Vec3> = raw.vert.iter().map(|v| v.map(f64::from)).collect();
     if vert.len() < 4 {
@@ -59,7 +62,7 @@ pub fn process(spec: &MeshSpec, raw: RawMesh) -> Result<Mesh, MeshErrorKind> {
     };
     let com = center_of_mass(&vert, &face, surface, inertia)?;
     let (volume, tensor) = moments(&vert, surface, com, inertia);
-    let (moment, quat) = eig3(&tensor);
+    let (moment, quat) = eig3_tol(&tensor, ISOTROPIC);
     let box_size = inertia_box(moment, volume)?;
 
     // into that frame
@@ -141,7 +144,16 @@ fn make_hull(vert: &[Vec3], maxhullvert: Option<usize>) -> Result<Hull, MeshErro
     if !vert.iter().any(|&v| (dot(normal, v) - offset).abs() > MIN * norm(edge1)) {
         return Err(MeshErrorKind::Coplanar);
     }
-    hull::convex_hull(vert, maxhullvert).ok_or(MeshErrorKind::Hull)
+    let hull = hull::convex_hull(vert).ok_or(MeshErrorKind::Hull)?;
+
+    // a smaller hull depends on the order in which Qhull happens to add vertices
+    match maxhullvert {
+        Some(max) if max < hull.vert.len() => Err(MeshErrorKind::Unsupported(format!(
+            "maxhullvert {max}, less than the {} vertices of the convex hull,",
+            hull.vert.len()
+        ))),
+        _ => Ok(hull),
+    }
 }
 
 /// The user's transformation: v ← scale · Rᵀ(v − refpos).
