@@ -231,3 +231,265 @@ fn normalize(path: &Path) -> PathBuf {
     }
     normal
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A directory of model files, removed when dropped.
+    struct Files(PathBuf);
+
+    impl Files {
+        fn new(files: &[(&str, &str)]) -> Self {
+            static COUNT: AtomicUsize = AtomicUsize::new(0);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("dualstep-include-{}-{count}", std::process::id());
+            let dir = std::env::temp_dir().join(name);
+            for (name, text) in files {
+                let path = dir.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Self(dir)
+        }
+
+        fn load(&self) -> Result<Document, MjcfError> {
+            load(&self.0.join("main.xml"))
+        }
+
+        /// Kind and text of the refusal of main.xml, with paths relative to the directory.
+        fn refusal(&self) -> (MjcfErrorKind, String) {
+            let error = self.load().unwrap_err();
+            let dir = format!("{}/", self.0.display());
+            (error.kind(), error.to_string().replace(&dir, ""))
+        }
+    }
+
+    impl Drop for Files {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).ok();
+        }
+    }
+
+    fn main_with(world: &str) -> String {
+        format!("<mujoco><worldbody>{world}</worldbody></mujoco>")
+    }
+
+    fn geoms(document: &Document) -> Vec<&str> {
+        let world = document.root.child("worldbody").unwrap();
+        world.children.iter().map(|g| g.attr("name").unwrap().value.as_str()).collect()
+    }
+
+    #[test]
+    fn splices_in_place() {
+        let main = main_with("<geom name='1'/><include file='s/a.xml'/><geom name='4'/>");
+        let files = Files::new(&[
+            ("main.xml", &main),
+            ("s/a.xml", "<mujocoinclude><geom name='2'/><include file='b.xml'/></mujocoinclude>"),
+            ("s/b.xml", "<any x='1'><geom name='3'/></any>"),
+        ]);
+        let document = files.load().unwrap();
+        assert_eq!(geoms(&document), ["1", "2", "3", "4"]);
+        assert_eq!(document.dir, files.0);
+        let third = document.root.child("worldbody").unwrap().children[2].span;
+        assert_eq!(document.sources.dir_of(third), files.0.join("s"));
+    }
+
+    /// b.xml is beside the main file and beside the including one.
+    #[test]
+    fn main_directory_comes_first() {
+        let files = Files::new(&[
+            ("main.xml", &main_with("<include file='s/a.xml'/>")),
+            ("s/a.xml", "<x><include file='b.xml'/></x>"),
+            ("s/b.xml", "<x><geom name='beside'/></x>"),
+            ("b.xml", "<x><geom name='main'/></x>"),
+        ]);
+        assert_eq!(geoms(&files.load().unwrap()), ["main"]);
+    }
+
+    #[test]
+    fn missing_file_names_what_was_tried() {
+        let files = Files::new(&[
+            ("main.xml", &main_with("<include file='s/a.xml'/>")),
+            ("s/a.xml", "<x>\n<include file='q.xml'/></x>"),
+        ]);
+        let (kind, text) = files.refusal();
+        assert_eq!(kind, MjcfErrorKind::Io);
+        assert!(
+            text.starts_with(
+                "s/a.xml:2:16: <include> cannot read file `q.xml`: tried q.xml and s/q.xml ("
+            ),
+            "{text}"
+        );
+        let error = load(Path::new("no/such/model.xml")).unwrap_err();
+        assert_eq!(error.kind(), MjcfErrorKind::Io);
+        assert!(error.to_string().starts_with("no/such/model.xml: cannot read the model file: "));
+        assert_eq!((error.line(), error.column()), (None, None));
+    }
+
+    #[test]
+    fn loops_name_their_chain() {
+        let files = Files::new(&[
+            ("main.xml", &main_with("<include file='a.xml'/>")),
+            ("a.xml", "<x><include file='b.xml'/></x>"),
+            ("b.xml", "<x><include file='./a.xml'/></x>"),
+        ]);
+        let (kind, text) = files.refusal();
+        assert_eq!(kind, MjcfErrorKind::IncludeLoop);
+        assert_eq!(text, "b.xml:1:19: <include> makes a loop of includes: a.xml -> b.xml -> a.xml");
+        let files = Files::new(&[("main.xml", &main_with("<include file='main.xml'/>"))]);
+        let (kind, text) = files.refusal();
+        assert_eq!(kind, MjcfErrorKind::IncludeLoop);
+        assert_eq!(text, "main.xml:1:35: <include> makes a loop of includes: main.xml -> main.xml");
+    }
+
+    #[test]
+    fn each_file_once() {
+        let main = main_with("<include file='a.xml'/><include file='x/../a.xml'/>");
+        let files = Files::new(&[("main.xml", &main), ("a.xml", "<x><geom name='a'/></x>")]);
+        let (kind, text) = files.refusal();
+        assert_eq!(kind, MjcfErrorKind::Duplicate);
+        assert_eq!(text, "main.xml:1:58: <include> file `x/../a.xml` is already included");
+    }
+
+    #[test]
+    fn malformed_includes() {
+        let refused = |world: &str| {
+            let files = Files::new(&[("main.xml", &main_with(world)), ("a.xml", "<x/>")]);
+            files.refusal()
+        };
+        let (kind, text) = refused("<include/>");
+        assert_eq!(kind, MjcfErrorKind::MissingAttribute);
+        assert_eq!(text, "main.xml:1:21: <include> lacks the attribute `file`");
+        let (kind, text) = refused("<include file='a.xml' prefix='p'/>");
+        assert_eq!(kind, MjcfErrorKind::UnknownAttribute);
+        assert_eq!(text, "main.xml:1:42: <include> has no attribute `prefix`, only `file`");
+        let (kind, text) = refused("<include file='a.xml'><geom/></include>");
+        assert_eq!(kind, MjcfErrorKind::UnknownElement);
+        assert_eq!(text, "main.xml:1:43: <geom> stands inside <include>, which has no children");
+        let (kind, text) = refused("<include file='a.xml'/>");
+        assert_eq!(kind, MjcfErrorKind::Invalid);
+        assert_eq!(text, "main.xml:1:35: <include> file a.xml has nothing in its root element");
+    }
+
+    #[test]
+    fn mistakes_in_included_files_are_located_there() {
+        let files = Files::new(&[
+            ("main.xml", &main_with("<include file='a.xml'/>")),
+            ("a.xml", "<x>\n  <geom siez='1'/></x>"),
+        ]);
+        let (_, text) = files.refusal();
+        assert_eq!(text, "a.xml:2:9: <geom> has no attribute `siez`");
+    }
+
+    /// A long chain of includes counts as nesting, so it cannot exhaust the stack.
+    #[test]
+    fn long_chain_is_refused() {
+        let link = |i: usize| format!("<x><include file='{i}.xml'/></x>");
+        let mut files: Vec<_> = (0..600).map(|i| (format!("{i}.xml"), link(i + 1))).collect();
+        files.push(("main.xml".into(), main_with("<include file='0.xml'/>")));
+        let files: Vec<_> = files.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+        assert_eq!(Files::new(&files).refusal().0, MjcfErrorKind::Xml);
+    }
+
+    #[test]
+    fn roots_other_than_mujoco() {
+        let refused = |text: &str| {
+            let error = load_str(text, "arm.xml", Path::new("")).unwrap_err();
+            (error.kind(), error.to_string())
+        };
+        let (kind, text) = refused("<robot name='a'/>");
+        assert_eq!(kind, MjcfErrorKind::Unsupported);
+        assert_eq!(
+            text,
+            "arm.xml:1:2: <robot> is the root of a URDF model, which is not supported; \
+             expected <mujoco>"
+        );
+        let (kind, text) = refused("<MuJoCo/>");
+        assert_eq!(kind, MjcfErrorKind::UnknownElement);
+        assert_eq!(text, "arm.xml:1:2: <MuJoCo> is not an MJCF model's root, expected <mujoco>");
+        let (_, text) = refused("<mujocoinclude/>");
+        assert_eq!(
+            text,
+            "arm.xml:1:2: <mujocoinclude> is the root of a file to be included, not of a model"
+        );
+    }
+
+    #[test]
+    fn text_must_be_utf8() {
+        let files = Files::new(&[]);
+        fs::create_dir_all(&files.0).unwrap();
+        fs::write(files.0.join("main.xml"), b"<mujoco>\n<!-- caf\xE9 --></mujoco>").unwrap();
+        let (kind, text) = files.refusal();
+        assert_eq!(kind, MjcfErrorKind::Xml);
+        assert_eq!(text, "main.xml:2:9: byte 0xE9 is not valid UTF-8");
+    }
+
+    const SEEDS: [&str; 3] = [
+        "<?xml version=\"1.0\"?>\n<mujoco model=\"arm\">\n  <!-- two links -->\n  <default>\n    \
+         <joint damping=\"0.1\"/>\n    <default class=\"link\"><geom type=\"capsule\" size=\".05\"/>\
+         </default>\n  </default>\n  <worldbody>\n    <body name=\"upper\" pos=\"0 0 1\">\n      \
+         <joint name='shoulder' axis='0 1 0'/>\n      <geom class=\"link\" fromto=\"0 0 0 0 0 -.5\"/>\
+         \n      <body pos=\"0 0 -.5\"><frame euler=\"0 90 0\"><geom size=\"1 &lt; &#65;\"/></frame>\
+         </body>\n    </body>\n  </worldbody>\n</mujoco>\n",
+        "<!DOCTYPE mujoco><mujoco><option timestep=\"0.002\"><flag contact=\"disable\"/></option>\
+         <actuator><motor joint=\"shoulder\" gear=\"100\"/></actuator><sensor><gyro site=\"s\"/>\
+         <framepos objtype=\"site\" objname=\"s\"/></sensor>stray <![CDATA[text]]></mujoco>",
+        "\u{feff}<mujoco><include file=\"nowhere.xml\"/><keyframe><key name=\"é\" qpos=\"1 2\"/>\
+         </keyframe></mujoco>",
+    ];
+
+    fn load_bytes(bytes: &[u8]) -> Result<Document, MjcfError> {
+        document("fuzz.xml".into(), bytes, PathBuf::from("/nonexistent"))
+    }
+
+    proptest! {
+        /// Whatever happens to a model's bytes, loading returns, and an error's place can be shown.
+        #[test]
+        fn no_input_panics(
+            seed in 0..SEEDS.len(),
+            cut in any::<prop::sample::Index>(),
+            truncate in any::<bool>(),
+            edits in prop::collection::vec(
+                (any::<prop::sample::Index>(), prop_oneof![any::<u8>(), prop::sample::select(
+                    b"<>/\"'=&;! -?[]#x\0\n\xC3".to_vec())], 0..3_u8),
+                0..8,
+            ),
+        ) {
+            let mut bytes = SEEDS[seed].as_bytes().to_vec();
+            if truncate {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            for (place, byte, edit) in edits {
+                if bytes.is_empty() {
+                    break;
+                }
+                let place = place.index(bytes.len());
+                match edit {
+                    0 => bytes[place] = byte,
+                    1 => bytes.insert(place, byte),
+                    _ => drop(bytes.remove(place)),
+                }
+            }
+            if let Err(error) = load_bytes(&bytes) {
+                use miette::Diagnostic;
+                prop_assert!(!error.to_string().is_empty());
+                if let (Some(source), Some(labels)) = (error.source_code(), error.labels()) {
+                    for label in labels {
+                        let shown = source.read_span(label.inner(), 1, 1);
+                        prop_assert!(shown.is_ok(), "{error} {label:?}");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn no_string_panics(text in "[<>a-z/\"'=&;!?\\[\\] é-]{0,60}") {
+            load_bytes(text.as_bytes()).ok();
+        }
+    }
+}

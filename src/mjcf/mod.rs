@@ -1,7 +1,7 @@
 //! MJCF: MuJoCo's XML model format, from file to model.
 //!
 //! The text side comes first. [`xml`] turns text into a tree of elements in which every name and
-//! value knows its place; [`include`] splices the files that a model includes; [`schema`] checks
+//! value knows its place; [`include`](mod@include) splices the files that a model includes; [`schema`] checks
 //! that every element and attribute exists and stands where it may. [`load`] does all three, so
 //! what follows reads a [`Document`] that is spelled right. Whatever is wrong is an [`MjcfError`],
 //! which says where, what was expected, and what to do.

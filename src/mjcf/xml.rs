@@ -59,7 +59,7 @@ pub struct Sources {
 
 impl Sources {
     /// Directory of the file in which `span` lies. MuJoCo looks there for an asset of an included
-    /// file when the main model's directory does not have it.
+    /// file when the main model's directory ([`Document::dir`]) does not have it.
     pub fn dir_of(&self, span: Span) -> &Path {
         let file = self.files.get(span.file);
         file.and_then(|f| f.path.parent()).unwrap_or(Path::new(""))
@@ -129,17 +129,20 @@ pub fn parse(sources: &Sources, file: usize, depth: usize) -> Result<Element, Mj
     let text = sources.files.get(file).map_or("", |f| &*f.text);
     let mut tree = TreeBuilder { sources, text, file, depth, open: Vec::new(), root: None };
 
-    let mut reader = Reader::from_str(text);
+    // quick-xml does not count a byte order mark
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut reader = Reader::from_str(&text[start..]);
     let config = reader.config_mut();
     // our own checks say where the opening tag was
     config.check_end_names = false;
     config.allow_unmatched_ends = true;
     config.allow_dangling_amp = true;
 
-    let mut at = 0;
+    let mut at = start;
     loop {
         let event = reader.read_event().map_err(|e| tree.broken(at, &e))?;
-        let end = char_boundary(text, usize::try_from(reader.buffer_position()).unwrap_or(0));
+        let read = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+        let end = char_boundary(text, start.saturating_add(read));
         match event {
             Event::Start(tag) => tree.open(&tag)?,
             Event::Empty(tag) => {
@@ -239,16 +242,14 @@ impl TreeBuilder<'_> {
                 continue;
             };
             let (name, after) = rest.split_at(name);
-            match entity(name) {
-                Some(character) => value.push(character),
-                None => {
-                    let offset = span.offset + (raw.len() - rest.len()) - 1;
-                    let message = format!("attribute `{attr}` has the unknown entity `&{name};`");
-                    return Err(self
-                        .xml_error(self.span(offset, name.len() + 2), element, message)
-                        .with_help("known are &lt; &gt; &amp; &quot; &apos; and characters such as &#176; or &#xB0;"));
-                }
-            }
+            let Some(character) = entity(name) else {
+                let offset = span.offset + (raw.len() - rest.len()) - 1;
+                let message = format!("attribute `{attr}` has the unknown entity `&{name};`");
+                return Err(self
+                    .xml_error(self.span(offset, name.len() + 2), element, message)
+                    .with_help(ENTITIES));
+            };
+            value.push(character);
             rest = &after[1..];
         }
         value.push_str(rest);
@@ -381,6 +382,10 @@ impl TreeBuilder<'_> {
     }
 }
 
+/// What to write instead of an unknown entity.
+const ENTITIES: &str = "known are &lt; &gt; &amp; &quot; &apos; and characters by number such as \
+                        &#176; or &#xB0;";
+
 /// The last place at or before `offset` where `text` may be cut.
 fn char_boundary(text: &str, offset: usize) -> usize {
     let mut at = offset.min(text.len());
@@ -400,4 +405,155 @@ fn entity(name: &str) -> Option<char> {
         None => number.parse().ok()?,
     };
     char::from_u32(code).filter(|&c| c != '\0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Element, MjcfError> {
+        let file = SourceFile { path: "arm.xml".into(), text: text.into() };
+        parse(&Sources { files: vec![file] }, 0, 0)
+    }
+
+    /// Text and help of the refusal of `text`.
+    fn refusal(text: &str) -> (String, String) {
+        let error = read(text).expect_err(text);
+        assert_eq!(error.kind(), MjcfErrorKind::Xml);
+        (error.to_string(), error.help_text().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn tree_with_places() {
+        let text = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<!-- é -->\n\
+                    <a b='1' c = \"2 &lt; 3\">\n  <d/>stray<e f=\"&#65;&#x42;\"></e >\n</a>\n";
+        let root = read(text).unwrap();
+        assert_eq!(root.name, "a");
+        assert_eq!(root.attr("b").unwrap().value, "1");
+        let c = root.attr("c").unwrap();
+        assert_eq!(c.value, "2 < 3");
+        assert_eq!(&text[c.span.offset..][..c.span.len], "2 &lt; 3");
+        assert_eq!(&text[c.name_span.offset..][..c.name_span.len], "c");
+        assert_eq!(&text[root.span.offset..][..root.span.len], "a");
+        assert_eq!(root.child("e").unwrap().attr("f").unwrap().value, "AB");
+        assert_eq!(root.children_named("d").count(), 1);
+        assert!(root.attr("z").is_none() && root.child("z").is_none());
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let file = SourceFile { path: "a".into(), text: "\u{feff}é<a/>\nßß<b/>".into() };
+        assert_eq!(file.line_column(file.text.find("<a").unwrap()), (1, 2));
+        assert_eq!(file.line_column(file.text.find("<b").unwrap()), (2, 3));
+        assert_eq!(file.line_column(usize::MAX), (2, 7));
+    }
+
+    #[test]
+    fn lenient_where_mujoco_is() {
+        for text in [
+            "text<a/>",
+            "<!DOCTYPE a><a/>",
+            "<a>text<![CDATA[x]]>&foo; & <!-- x -- y --></a>",
+            "<a b=\"1\"c=\"2\"/>",
+            "<a/><!-- after -->\n",
+        ] {
+            assert!(read(text).is_ok(), "{text}");
+        }
+        let root = read("<a b=\"x & y < z; > &\" c=\"1\r\n2\"/>").unwrap();
+        assert_eq!(root.attr("b").unwrap().value, "x & y < z; > &");
+        assert_eq!(root.attr("c").unwrap().value, "1\n2");
+    }
+
+    #[test]
+    fn truncated_between_tags() {
+        let (text, help) = refusal("<mujoco>\n  <worldbody>\n    <body>\n      <geom/>\n");
+        assert_eq!(
+            text,
+            "arm.xml:3:6: <body> is opened here and never closed: the file ends at line 5"
+        );
+        assert_eq!(help, "add `</body>`, or check whether the file was cut off");
+    }
+
+    #[test]
+    fn truncated_inside_a_tag() {
+        let (text, help) = refusal("<mujoco>\n  <worldbody ");
+        assert_eq!(
+            text,
+            "arm.xml:2:3: `<worldbody` begins here and the file ends before its closing `>`"
+        );
+        assert_eq!(help, "add `>`, or check whether the file was cut off");
+        let (text, _) = refusal("<mujoco model=\"arm");
+        assert_eq!(
+            text,
+            "arm.xml:1:1: `<mujoco` begins here and the file ends before its closing `\"`"
+        );
+        let (text, _) = refusal("<mujoco><!-- a");
+        assert_eq!(
+            text,
+            "arm.xml:1:9: `<!--` begins here and the file ends before its closing `-->`"
+        );
+    }
+
+    #[test]
+    fn mismatched_end_tag() {
+        let (text, help) = refusal("<mujoco>\n<worldbody>\n</mujoco>");
+        assert_eq!(
+            text,
+            "arm.xml:3:1: <worldbody> opened at line 2 is closed by `</mujoco>`, \
+             expected `</worldbody>`"
+        );
+        assert_eq!(help, "add `</worldbody>` before it, or correct its name");
+        let (text, _) = refusal("<mujoco/></mujoco>");
+        assert_eq!(text, "arm.xml:1:10: `</mujoco>` closes an element that is not open");
+    }
+
+    #[test]
+    fn bad_attributes() {
+        let (text, help) = refusal("<a b=\"1\" c=\"2\" b=\"3\"/>");
+        assert_eq!(text, "arm.xml:1:16: <a> attribute `b` is given twice");
+        assert_eq!(help, "keep one of the two");
+        let (text, help) = refusal("<a b=1/>");
+        assert_eq!(text, "arm.xml:1:6: <a> an attribute's value is not in quotes");
+        assert_eq!(help, "attributes are written name=\"value\"");
+        let (text, _) = refusal("<a b c=\"1\"/>");
+        assert_eq!(text, "arm.xml:1:6: <a> an attribute has no value");
+    }
+
+    #[test]
+    fn bad_entities() {
+        let (text, _) = refusal("<a b=\"x &deg; y\"/>");
+        assert_eq!(text, "arm.xml:1:9: <a> attribute `b` has the unknown entity `&deg;`");
+        for entity in ["&#0;", "&#xD800;", "&#x110000;", "&#xZZ;", "&#;", "&#99999999999;"] {
+            assert!(read(&format!("<a b=\"{entity}\"/>")).is_err(), "{entity}");
+        }
+    }
+
+    #[test]
+    fn one_root() {
+        let (text, _) = refusal("<a/>\n<b/>");
+        assert_eq!(text, "arm.xml:2:2: <b> is a second root element: the file already has <a>");
+        let (text, _) = refusal("<a/>\n text");
+        assert_eq!(text, "arm.xml:2:2: text after the root element: `text`");
+        for empty in ["", "  \n", "<!-- -->", "<?xml version=\"1.0\"?>"] {
+            let (text, _) = refusal(empty);
+            assert_eq!(text, "arm.xml:1:1: no element in the file, expected <mujoco>");
+        }
+        let (text, _) = refusal("< a/>");
+        assert_eq!(text, "arm.xml:1:2: `<` without an element name after it");
+    }
+
+    #[test]
+    fn document_type_with_declarations() {
+        let error = read("<!DOCTYPE a [<!ENTITY b \"c\">]><a/>").unwrap_err();
+        assert_eq!(error.kind(), MjcfErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn nesting_has_a_limit() {
+        let nested = |n| "<a>".repeat(n) + &"</a>".repeat(n);
+        assert!(read(&nested(MAX_DEPTH)).is_ok());
+        let (text, _) = refusal(&nested(MAX_DEPTH + 1));
+        assert_eq!(text, "arm.xml:1:1502: <a> is nested more than 500 elements deep");
+        assert!(read(&"<a>".repeat(100_000)).is_err());
+    }
 }
