@@ -11,13 +11,13 @@ use super::names::Indices;
 /// Inputs of an actuator (`mjtInputBit`).
 mod input {
     /// Not declared.
-    pub const NONE: i32 = 0;
+    pub(super) const NONE: i32 = 0;
     /// Position setpoint.
-    pub const POS: i32 = 1;
+    pub(super) const POS: i32 = 1;
     /// Velocity setpoint.
-    pub const VEL: i32 = 2;
+    pub(super) const VEL: i32 = 2;
     /// Pressure.
-    pub const PRESSURE: i32 = 32;
+    pub(super) const PRESSURE: i32 = 32;
 }
 
 /// Writes all actuators in file order; each has one control and one force.
@@ -41,12 +41,7 @@ pub fn write(ctx: &Context<'_>, names: &Indices<'_>, m: &mut Model) -> Result<()
     Ok(())
 }
 
-fn write_one(
-    spec: &ActuatorSpec,
-    trnid: [Option<usize>; 2],
-    limits: &Limits,
-    m: &mut Model,
-) {
+fn write_one(spec: &ActuatorSpec, trnid: [Option<usize>; 2], limits: &Limits, m: &mut Model) {
     let id = m.actuator_trntype.len();
     let actnum = usize::from(spec.dyntype != DynType::None);
     let [d0, d1, d2] = spec.damping;

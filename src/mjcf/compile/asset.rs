@@ -37,11 +37,7 @@ impl Assets {
     ///
     /// # Errors
     /// A file that cannot be found or read, a mesh that encloses nothing.
-    pub fn new(
-        ctx: &Context<'_>,
-        names: &Indices<'_>,
-        tree: &Tree<'_>,
-    ) -> Result<Self, MjcfError> {
+    pub fn new(ctx: &Context<'_>, names: &Indices<'_>, tree: &Tree<'_>) -> Result<Self, MjcfError> {
         let uses = mesh_uses(ctx, names, tree);
         let specs = ctx.spec.meshes.iter().zip(&uses);
         let meshes = specs.map(|(spec, used)| match used {
@@ -49,7 +45,10 @@ impl Assets {
             used => compile_mesh(ctx, spec, *used == Use::Collision).map(Some),
         });
         let hfields = ctx.spec.hfields.iter().map(|h| super::hfield::compile(ctx, h));
-        Ok(Self { meshes: meshes.collect::<Result<_, _>>()?, hfields: hfields.collect::<Result<_, _>>()? })
+        Ok(Self {
+            meshes: meshes.collect::<Result<_, _>>()?,
+            hfields: hfields.collect::<Result<_, _>>()?,
+        })
     }
 
     /// A compiled mesh.

@@ -139,11 +139,7 @@ fn attach<'a>(
 
 /// Mass and inertial frame as written. Without an `inertial` the frame is the body's pose in its
 /// parent, which means nothing, but is what MuJoCo stores.
-fn given_inertial(
-    ctx: &Context<'_>,
-    body: &BodySpec,
-    own: &Pose,
-) -> Result<MassFrame, MjcfError> {
+fn given_inertial(ctx: &Context<'_>, body: &BodySpec, own: &Pose) -> Result<MassFrame, MjcfError> {
     let Some(spec) = &body.inertial else {
         return Ok(MassFrame { frame: *own, ..MassFrame::default() });
     };
@@ -210,11 +206,7 @@ fn infer_inertial(
 }
 
 /// Applies `boundmass`, `boundinertia` and `balanceinertia`; refuses what is not physical.
-fn bound(
-    ctx: &Context<'_>,
-    spec: &BodySpec,
-    inertial: &mut MassFrame,
-) -> Result<(), MjcfError> {
+fn bound(ctx: &Context<'_>, spec: &BodySpec, inertial: &mut MassFrame) -> Result<(), MjcfError> {
     let compiler = &ctx.spec.compiler;
     let span = spec.inertial.as_ref().map_or(spec.span, |i| i.span);
     inertial.mass = inertial.mass.max(compiler.boundmass);

@@ -53,11 +53,7 @@ pub fn write(ctx: &Context<'_>, names: &Indices<'_>, m: &mut Model) -> Result<()
     write_excludes(ctx, names, m)
 }
 
-fn write_excludes(
-    ctx: &Context<'_>,
-    names: &Indices<'_>,
-    m: &mut Model,
-) -> Result<(), MjcfError> {
+fn write_excludes(ctx: &Context<'_>, names: &Indices<'_>, m: &mut Model) -> Result<(), MjcfError> {
     let mut excludes = vec![];
     for spec in &ctx.spec.excludes {
         let find = |span: Span, attr, name: &str| names.body.find(ctx, span, attr, name);

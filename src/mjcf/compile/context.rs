@@ -117,7 +117,9 @@ impl<'a> Context<'a> {
                     span,
                     &format!("{attr}range"),
                     MjcfErrorKind::Invalid,
-                    format!("`{attr}range` is given without `{attr}limited`, and autolimits is off"),
+                    format!(
+                        "`{attr}range` is given without `{attr}limited`, and autolimits is off"
+                    ),
                 )
                 .with_help(format!("write {attr}limited=\"true\" or \"false\""))),
         }

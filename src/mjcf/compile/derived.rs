@@ -13,17 +13,17 @@ use super::context::Context;
 /// MuJoCo's numbers of sleep policies (`mjtSleepPolicy`).
 mod policy {
     /// Decided by the compiler: not yet.
-    pub const AUTO: i32 = 0;
+    pub(super) const AUTO: i32 = 0;
     /// Decided by the compiler: never.
-    pub const AUTO_NEVER: i32 = 1;
+    pub(super) const AUTO_NEVER: i32 = 1;
     /// Decided by the compiler: allowed.
-    pub const AUTO_ALLOWED: i32 = 2;
+    pub(super) const AUTO_ALLOWED: i32 = 2;
     /// Chosen by the user: never.
-    pub const NEVER: i32 = 3;
+    pub(super) const NEVER: i32 = 3;
     /// Chosen by the user: allowed.
-    pub const ALLOWED: i32 = 4;
+    pub(super) const ALLOWED: i32 = 4;
     /// Chosen by the user: asleep at the start.
-    pub const INIT: i32 = 5;
+    pub(super) const INIT: i32 = 5;
 }
 
 /// Fills in everything derived. Tendons and actuators are in the model already.
@@ -150,11 +150,7 @@ fn damping_actuators(m: &mut Model) {
 
 /// Who may sleep: as the user says; otherwise trees that no actuator moves and no spring ties to
 /// others.
-fn sleep_policies(
-    ctx: &Context<'_>,
-    bodies: &[Body<'_>],
-    m: &mut Model,
-) -> Result<(), MjcfError> {
+fn sleep_policies(ctx: &Context<'_>, bodies: &[Body<'_>], m: &mut Model) -> Result<(), MjcfError> {
     m.tree_sleep_policy = vec![policy::AUTO; m.ntree];
     for (b, body) in bodies.iter().enumerate().skip(1) {
         let code = match body.spec.sleep {
@@ -192,7 +188,9 @@ fn sleep_policies(
         if trees.len() < 2 || (trees.len() == 2 && forceless) {
             continue;
         }
-        trees.into_iter().for_each(|tree| keep_awake(tree, m));
+        for tree in trees {
+            keep_awake(tree, m);
+        }
     }
     for code in &mut m.tree_sleep_policy {
         if *code == policy::AUTO {

@@ -57,10 +57,8 @@ fn numbers(spec: &EqualitySpec) -> [f64; 12] {
                 data[WELD_QUAT].iter_mut().for_each(|x| *x /= norm);
             }
         }
-        EqualityType::Connect
-        | EqualityType::Weld
-        | EqualityType::Joint
-        | EqualityType::Tendon => {}
+        EqualityType::Connect | EqualityType::Weld | EqualityType::Joint | EqualityType::Tendon => {
+        }
     }
     data
 }

@@ -78,12 +78,7 @@ fn referenced_bodies<'a>(ctx: &Context<'a>, tree: &Tree<'a>) -> HashSet<&'a str>
     names
 }
 
-fn is_fusible(
-    ctx: &Context<'_>,
-    bodies: &[Body<'_>],
-    id: usize,
-    named: &HashSet<&str>,
-) -> bool {
+fn is_fusible(ctx: &Context<'_>, bodies: &[Body<'_>], id: usize, named: &HashSet<&str>) -> bool {
     let (body, parent) = (&bodies[id], &bodies[bodies[id].parent]);
     let spec = body.spec;
     let is_named = !spec.name.is_empty() && named.contains(spec.name.as_str());
@@ -92,8 +87,7 @@ fn is_fusible(
         matches!(s.kind, SensorType::Force | SensorType::Torque)
             && body.sites.iter().any(|site| site.spec.name == s.objname)
     });
-    let other_gravcomp =
-        body.inertial.mass >= MIN_MASS && spec.gravcomp != parent.spec.gravcomp;
+    let other_gravcomp = body.inertial.mass >= MIN_MASS && spec.gravcomp != parent.spec.gravcomp;
     body.joints.is_empty()
         && !spec.mocap
         && !is_named
@@ -115,9 +109,11 @@ fn fuse(ctx: &Context<'_>, bodies: &mut [Body<'_>], id: usize) -> Result<(), Mjc
         std::mem::take(&mut body.sites),
         std::mem::take(&mut body.cameras),
     );
-    geoms.iter_mut().for_each(|g| g.pose = pose.then(&g.pose));
-    sites.iter_mut().for_each(|s| s.pose = pose.then(&s.pose));
-    cameras.iter_mut().for_each(|c| c.pose = pose.then(&c.pose));
+    let poses = geoms.iter_mut().map(|g| &mut g.pose);
+    let poses = poses.chain(sites.iter_mut().map(|s| &mut s.pose));
+    for p in poses.chain(cameras.iter_mut().map(|c| &mut c.pose)) {
+        *p = pose.then(p);
+    }
     let parent = &mut bodies[parent_id];
     parent.geoms.append(&mut geoms);
     parent.sites.append(&mut sites);
@@ -128,7 +124,9 @@ fn fuse(ctx: &Context<'_>, bodies: &mut [Body<'_>], id: usize) -> Result<(), Mjc
         let (mass, com, tensor) = combine(&[parent.inertial, moved]);
         let (quat, inertia) = principal_axes(&tensor);
         if inertia.z < EPS {
-            return Err(ctx.invalid(parent.spec.span, "the inertia of fused bodies is not positive"));
+            return Err(
+                ctx.invalid(parent.spec.span, "the inertia of fused bodies is not positive")
+            );
         }
         parent.inertial = MassFrame { mass, frame: Pose::new(com, quat), inertia };
     }

@@ -65,7 +65,8 @@ impl<'a> Geom<'a> {
         check(ctx, names, spec, kind)?;
 
         let mut size = Vector3::from(spec.size);
-        let pose = place(ctx, spec.span, kind, &spec.pos, &spec.orientation, spec.fromto, &mut size)?;
+        let pose =
+            place(ctx, spec.span, kind, &spec.pos, &spec.orientation, spec.fromto, &mut size)?;
         let mut geom = Self {
             spec,
             kind,
@@ -127,7 +128,8 @@ impl<'a> Geom<'a> {
             self.size = size.into();
             center = at;
         } else {
-            let message = "only spheres, capsules, cylinders, ellipsoids and boxes can be fitted to a mesh";
+            let message =
+                "only spheres, capsules, cylinders, ellipsoids and boxes can be fitted to a mesh";
             return Err(ctx.attr_error(spec.span, "type", MjcfErrorKind::Invalid, message));
         }
         self.transform(mesh, center);
@@ -270,8 +272,7 @@ pub fn place(
     }
     let (from, to) = (Vector3::new(x1, y1, z1), Vector3::new(x2, y2, z2));
     let length = (from - to).norm();
-    // the negated comparison refuses NaN as well
-    if !(length >= EPS.sqrt()) {
+    if length.is_nan() || length < EPS.sqrt() {
         return invalid("the two points of fromto are too close");
     }
     if long {

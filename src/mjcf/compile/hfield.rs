@@ -39,7 +39,9 @@ pub fn compile(ctx: &Context<'_>, spec: &HFieldSpec) -> Result<Elevation, MjcfEr
         let path = find_file(ctx, &spec.file, spec.file_span);
         match read(&path, &spec.content_type) {
             Ok(x) => x,
-            Err(e) => return fail("file", MjcfErrorKind::Asset, format!("{}: {e}", path.display())),
+            Err(e) => {
+                return fail("file", MjcfErrorKind::Asset, format!("{}: {e}", path.display()));
+            }
         }
     };
     if nrow < 2 || ncol < 2 {
@@ -104,7 +106,7 @@ fn read_png(bytes: &[u8]) -> Result<Points, String> {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(|e| e.to_string())?;
-    let size = reader.output_buffer_size().ok_or("the image is too large")?;
+    let size = reader.output_buffer_size();
     let mut pixels = vec![0; size];
     let info = reader.next_frame(&mut pixels).map_err(|e| e.to_string())?;
     let (ncol, nrow) = (info.width as usize, info.height as usize);

@@ -23,6 +23,7 @@ impl Pose {
     }
 
     /// `self · child`: the pose of a frame given in this frame.
+    #[must_use]
     pub fn then(&self, child: &Self) -> Self {
         let pos = self.point(&child.pos);
         Self { pos, quat: (self.quat * child.quat).normalized() }
@@ -34,6 +35,7 @@ impl Pose {
     }
 
     /// Pose of the parent in this frame.
+    #[must_use]
     pub fn inverse(&self) -> Self {
         let quat = self.quat.conj();
         Self { pos: -(quat.to_matrix() * self.pos), quat }

@@ -75,8 +75,7 @@ const OBJECT: &[&str] = &[
 ];
 
 /// Attributes in which a reference may be named.
-const REFERENCE: &[&str] =
-    &["refname", "site", "camera", "body2", "geom2", "subtree2", "geom"];
+const REFERENCE: &[&str] = &["refname", "site", "camera", "body2", "geom2", "subtree2", "geom"];
 
 /// Index of the object that a sensor names; none if it names none.
 fn reference(
@@ -120,8 +119,7 @@ fn check_object(
     use ObjType as O;
     use SensorType as S;
     let invalid = |message: &str| Err(ctx.invalid(spec.span, message));
-    let framed =
-        |t: O| matches!(t, O::Body | O::XBody | O::Geom | O::Site | O::Camera);
+    let framed = |t: O| matches!(t, O::Body | O::XBody | O::Geom | O::Site | O::Camera);
     let shaped = |t: O| matches!(t, O::Body | O::Geom);
     if spec.reftype != O::Unknown && spec.kind != S::Contact && !framed(spec.reftype) {
         return invalid("the reference must be a body, xbody, geom, site or camera");
@@ -162,9 +160,7 @@ fn check_object(
         | S::FrameAngAcc => framed(spec.objtype),
         S::SubtreeCom | S::SubtreeLinVel | S::SubtreeAngMom => spec.objtype == O::Body,
         S::InsideSite => framed(spec.objtype) && spec.reftype == O::Site,
-        S::GeomDist | S::GeomNormal | S::GeomFromTo => {
-            shaped(spec.objtype) && shaped(spec.reftype)
-        }
+        S::GeomDist | S::GeomNormal | S::GeomFromTo => shaped(spec.objtype) && shaped(spec.reftype),
         S::Tactile => spec.objtype == O::Mesh && spec.reftype == O::Geom,
         S::Contact | S::EPotential | S::EKinetic | S::Clock | S::User => true,
     };
@@ -296,11 +292,12 @@ fn dimension(
             let Ok(dim) = usize::try_from(spec.dim) else {
                 return invalid("dim", "dim cannot be negative");
             };
-            match (datatype(spec), dim) {
-                (DataType::Axis, 3) | (DataType::Quaternion, 4) => {}
-                (DataType::Axis, _) => return invalid("dim", "an axis has dim=\"3\""),
-                (DataType::Quaternion, _) => return invalid("dim", "a quaternion has dim=\"4\""),
-                (DataType::Real | DataType::Positive, _) => {}
+            match datatype(spec) {
+                DataType::Axis if dim != 3 => return invalid("dim", "an axis has dim=\"3\""),
+                DataType::Quaternion if dim != 4 => {
+                    return invalid("dim", "a quaternion has dim=\"4\"");
+                }
+                _ => {}
             }
             dim
         }
@@ -315,7 +312,7 @@ fn dimension(
             if !(0..=3).contains(&reduce) {
                 return invalid("reduce", "unknown reduction");
             }
-            fields.checked_mul(num).unwrap_or(usize::MAX)
+            fields.saturating_mul(num)
         }
         S::Rangefinder => {
             let Some(fields) = selected(&RAY_DATA, spec.intprm[0]) else {

@@ -56,7 +56,8 @@ impl<'a> Site<'a> {
             names.material.find(ctx, spec.span, "material", &spec.material)?;
         }
         let mut size = Vector3::from(spec.size);
-        let own = place(ctx, spec.span, kind, &spec.pos, &spec.orientation, spec.fromto, &mut size)?;
+        let own =
+            place(ctx, spec.span, kind, &spec.pos, &spec.orientation, spec.fromto, &mut size)?;
         let mut mesh = None;
         if kind == GeomType::Mesh {
             // the frame of a mesh site is the site's, not the mesh's

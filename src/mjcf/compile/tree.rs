@@ -42,15 +42,7 @@ pub struct Node<'a> {
 
 impl<'a> Node<'a> {
     fn new(spec: &'a BodySpec, frame: Option<Pose>, parent: usize) -> Self {
-        Self {
-            spec,
-            frame,
-            parent,
-            joints: vec![],
-            geoms: vec![],
-            sites: vec![],
-            cameras: vec![],
-        }
+        Self { spec, frame, parent, joints: vec![], geoms: vec![], sites: vec![], cameras: vec![] }
     }
 
     /// Name of the body, possibly empty.
@@ -115,11 +107,7 @@ impl<'a> Tree<'a> {
 }
 
 /// Pose of a frame in its body, given that of the frame around it.
-fn compose(
-    ctx: &Context<'_>,
-    outer: Option<Pose>,
-    spec: &FrameSpec,
-) -> Result<Pose, MjcfError> {
+fn compose(ctx: &Context<'_>, outer: Option<Pose>, spec: &FrameSpec) -> Result<Pose, MjcfError> {
     let own = Pose::new(spec.pos.into(), ctx.orientation(spec.span, &spec.orientation)?);
     Ok(outer.map_or(own, |o| o.then(&own)))
 }
