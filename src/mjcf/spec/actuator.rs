@@ -70,7 +70,7 @@ pub struct ActuatorSpec {
     pub element: String,
     /// Gain type.
     pub gaintype: GainType,
-    /// Gain parameters.
+    /// Gain parameters. Of a muscle: range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax.
     pub gainprm: [f64; 10],
     /// Bias type.
     pub biastype: BiasType,
@@ -81,6 +81,9 @@ pub struct ActuatorSpec {
     pub dyntype: DynType,
     /// Dynamics parameters.
     pub dynprm: [f64; 10],
+    /// What the control is, for display only (`mjtCtrlInput`): 0 a command, 1 a position setpoint,
+    /// 2 a velocity setpoint, 32 a pressure.
+    pub ctrlspec: i32,
     /// Number of activation variables; −1: 0 or 1 by `dyntype`.
     pub actdim: i32,
     /// Whether the force uses the next activation.
@@ -126,13 +129,14 @@ impl Default for ActuatorSpec {
         Self {
             name: String::new(),
             span: Span::default(),
-            element: String::new(),
+            element: "general".to_owned(),
             gaintype: GainType::Fixed,
             gainprm: one,
             biastype: BiasType::None,
             biasprm: [0.0; 10],
             dyntype: DynType::None,
             dynprm: one,
+            ctrlspec: 0,
             actdim: -1,
             actearly: false,
             trntype: TrnType::Undefined,

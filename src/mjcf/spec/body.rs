@@ -4,7 +4,7 @@ use super::{GeomSpec, JointSpec, Orientation, SiteSpec};
 use crate::mjcf::xml::Span;
 
 /// A `body`, or the `worldbody` (`mjsBody`).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BodySpec {
     /// Name, possibly empty; `world` for the world body.
     pub name: String,
@@ -24,10 +24,34 @@ pub struct BodySpec {
     pub gravcomp: f64,
     /// Sleep policy.
     pub sleep: SleepPolicy,
+    /// Whether the body may be treated as simple (diagonal inertia block) if it qualifies.
+    pub simple: bool,
+    /// Whether the body may be fused with its parent if it is static.
+    pub fuse: bool,
     /// User data.
     pub user: Vec<f64>,
     /// Everything inside, in file order.
     pub children: Vec<BodyChild>,
+}
+
+impl Default for BodySpec {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            span: Span::default(),
+            childclass: String::new(),
+            pos: [0.0; 3],
+            orientation: Orientation::default(),
+            inertial: None,
+            mocap: false,
+            gravcomp: 0.0,
+            sleep: SleepPolicy::Auto,
+            simple: true,
+            fuse: true,
+            user: Vec::new(),
+            children: Vec::new(),
+        }
+    }
 }
 
 /// An element inside a body or a frame.
@@ -80,6 +104,9 @@ pub struct InertialSpec {
     pub mass: f64,
     /// Principal moments in the inertial frame [kg·m²]; zeros if the file gives none.
     pub diaginertia: [f64; 3],
+    /// Frames between the body and this element, outermost first: their transformations apply to
+    /// `pos` and `orientation` as to any other child.
+    pub frames: Vec<([f64; 3], Orientation)>,
     /// Full tensor xx, yy, zz, xy, xz, yz [kg·m²]; with it, `orientation` is not given.
     pub fullinertia: Option<[f64; 6]>,
 }

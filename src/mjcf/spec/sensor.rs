@@ -124,8 +124,8 @@ impl SensorType {
             Self::ActuatorPos => "actuatorpos",
             Self::ActuatorVel => "actuatorvel",
             Self::ActuatorFrc => "actuatorfrc",
-            Self::JointActFrc => "jointactfrc",
-            Self::TendonActFrc => "tendonactfrc",
+            Self::JointActFrc => "jointactuatorfrc",
+            Self::TendonActFrc => "tendonactuatorfrc",
             Self::BallQuat => "ballquat",
             Self::BallAngVel => "ballangvel",
             Self::JointLimitPos => "jointlimitpos",
@@ -147,9 +147,9 @@ impl SensorType {
             Self::SubtreeLinVel => "subtreelinvel",
             Self::SubtreeAngMom => "subtreeangmom",
             Self::InsideSite => "insidesite",
-            Self::GeomDist => "geomdist",
-            Self::GeomNormal => "geomnormal",
-            Self::GeomFromTo => "geomfromto",
+            Self::GeomDist => "distance",
+            Self::GeomNormal => "normal",
+            Self::GeomFromTo => "fromto",
             Self::Contact => "contact",
             Self::EPotential => "e_potential",
             Self::EKinetic => "e_kinetic",
@@ -264,6 +264,7 @@ pub struct SensorSpec {
     /// Name of the reference object, possibly empty.
     pub refname: String,
     /// Integer parameters. Contact: data bits, reduction, number of slots. Rangefinder: data bits.
+    /// Insidesite: 1 if full enclosure is measured.
     pub intprm: [i32; 3],
     /// Kind of output of a user sensor. Of all others the compiler knows it.
     pub datatype: DataType,
