@@ -10,8 +10,11 @@ use nalgebra::Vector3;
 use super::Status;
 use crate::golden::Golden;
 
-/// Loads a model; the error says which status the report gets.
-pub(super) fn load_model(path: &Path) -> Result<Model, (Status, String)> {
+/// Loads a model.
+///
+/// # Errors
+/// The status that the report gets, and why.
+pub fn load_model(path: &Path) -> Result<Model, (Status, String)> {
     // to become:
     // dualstep::mjcf::load_model(path).map_err(|e| {
     //     let unsupported = e.kind() == dualstep::mjcf::MjcfErrorKind::Unsupported;
