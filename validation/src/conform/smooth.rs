@@ -64,7 +64,7 @@ fn constrained(field: &str) -> bool {
 
 /// Sensors whose values are still to come: they need rays, distances between geoms, or contacts. Touch
 /// and limit sensors are zero without constraints, so they are compared.
-fn to_come(sensor: SensorType) -> bool {
+pub(super) fn to_come(sensor: SensorType) -> bool {
     matches!(
         sensor,
         SensorType::Magnetometer
@@ -167,7 +167,7 @@ fn sensor_err(m: &Model, ours: &[f64], mut theirs: Vec<f64>) -> f64 {
 }
 
 /// True for frames along principal axes of inertia, whose signs are arbitrary.
-fn has_principal_axes(m: &Model, kind: ObjType, id: Option<usize>) -> bool {
+pub(super) fn has_principal_axes(m: &Model, kind: ObjType, id: Option<usize>) -> bool {
     match (kind, id) {
         (ObjType::Body, _) => true,
         (ObjType::Geom, Some(g)) => m.geom_type.get(g) == Some(&GeomType::Mesh),
