@@ -64,7 +64,10 @@ fn leave_out(m: &Model, matrix: &mut [f64]) {
             && is_orientation(m.sensor_type[s]);
         if arbitrary || to_come(m.sensor_type[s]) {
             let first = m.sensor_adr[s] * ncol;
-            matrix[first..first + m.sensor_dim[s] * ncol].fill(f64::NAN);
+            let rows = first..first + m.sensor_dim[s] * ncol;
+            if let Some(rows) = matrix.get_mut(rows) {
+                rows.fill(f64::NAN);
+            }
         }
     }
 }
