@@ -54,7 +54,10 @@ pub(super) fn full_m(m: &Model, _d: &Data<f64>) -> Vec<f64> {
 /// Transition matrices `A B C D` by centred differences, row-major. None while there is no such
 /// function.
 pub(super) fn transition(_m: &Model, _d: &Data<f64>) -> Option<Result<[Vec<f64>; 4], String>> {
-    // to become: dualstep_derivatives::mjd_transition_fd(m, d, …)
+    // to become:
+    // let found = dualstep_derivatives::mjd_transition_fd(m, d, &FdConfig::default());
+    // let flat = |matrix: ndarray::Array2<f64>| matrix.iter().copied().collect();
+    // Some(found.map(|t| [t.A, t.B, t.C, t.D].map(flat)).map_err(|e| e.to_string()))
     None
 }
 
