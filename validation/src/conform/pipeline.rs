@@ -1,0 +1,91 @@
+//! The calls into the simulator, and how a golden state gets into `Data`.
+
+use std::path::Path;
+
+use dualstep::math::Quat;
+use dualstep::mjcf::MjcfErrorKind;
+use dualstep::model::options::disable;
+use dualstep::{Data, Model};
+use nalgebra::Vector3;
+
+use super::Status;
+use crate::golden::Golden;
+
+/// Loads a model.
+///
+/// # Errors
+/// The status that the report gets, and why.
+pub fn load_model(path: &Path) -> Result<Model, (Status, String)> {
+    dualstep::mjcf::load_model(path).map_err(|e| {
+        let unsupported = e.kind() == MjcfErrorKind::Unsupported;
+        (if unsupported { Status::Unsupported } else { Status::Error }, e.to_string())
+    })
+}
+
+/// The model without constraints.
+pub fn without_constraints(m: &Model) -> Model {
+    let mut smooth = m.clone();
+    smooth.opt.disableflags |= disable::CONSTRAINT;
+    smooth
+}
+
+/// Everything that depends on state and inputs, the momenta of subtrees included.
+pub(super) fn forward(_m: &Model, _d: &mut Data<f64>) -> Result<(), String> {
+    // to become:
+    // dualstep::forward::forward(m, d).map_err(|e| e.to_string())?;
+    // dualstep::smooth::subtree_vel(m, d);
+    // Ok(())
+    Err("no forward dynamics yet".into())
+}
+
+/// One step.
+pub(super) fn step(_m: &Model, _d: &mut Data<f64>) -> Result<(), String> {
+    // to become:
+    // dualstep::forward::step(m, d).map(|_| ()).map_err(|e| e.to_string())
+    Err("no steps yet".into())
+}
+
+/// The joint-space inertia as a dense matrix, nv × nv.
+pub(super) fn full_m(m: &Model, _d: &Data<f64>) -> Vec<f64> {
+    // to become: dualstep::smooth::full_m(m, d)
+    vec![f64::NAN; m.nv * m.nv]
+}
+
+/// Transition matrices `A B C D` by centred differences, row-major. None while there is no such
+/// function.
+pub(super) fn transition(_m: &Model, _d: &Data<f64>) -> Option<Result<[Vec<f64>; 4], String>> {
+    // to become:
+    // let found = dualstep_derivatives::mjd_transition_fd(m, d, &FdConfig::default());
+    // let flat = |matrix: ndarray::Array2<f64>| matrix.iter().copied().collect();
+    // Some(found.map(|t| [t.A, t.B, t.C, t.D].map(flat)).map_err(|e| e.to_string()))
+    None
+}
+
+/// Puts a golden state and its inputs into `d`; time and warm start are zero, as the oracle's were.
+///
+/// # Errors
+/// Names the field that is missing or has another size than the model's.
+pub fn set_state(m: &Model, golden: &Golden, state: &str, d: &mut Data<f64>) -> Result<(), String> {
+    let input = |field: &str, len: usize| {
+        let key = format!("{state}/in/{field}");
+        let values = golden.flat(&key).ok_or_else(|| format!("{key} is missing"))?;
+        if values.len() == len {
+            Ok(values)
+        } else {
+            Err(format!("{key} has {} numbers, the model {len}", values.len()))
+        }
+    };
+    d.reset(m);
+    d.qpos = input("qpos", m.nq)?;
+    d.qvel = input("qvel", m.nv)?;
+    d.act = input("act", m.na)?;
+    d.ctrl = input("ctrl", m.nu)?;
+    d.qfrc_applied = input("qfrc_applied", m.nv)?;
+    d.xfrc_applied = input("xfrc_applied", 6 * m.nbody)?.as_chunks().0.to_vec();
+    let mocap_pos = input("mocap_pos", 3 * m.nmocap)?;
+    d.mocap_pos = mocap_pos.chunks_exact(3).map(Vector3::from_column_slice).collect();
+    let mocap_quat = input("mocap_quat", 4 * m.nmocap)?;
+    d.mocap_quat = mocap_quat.chunks_exact(4).map(Quat::from_slice).collect();
+    d.eq_active = input("eq_active", m.neq)?.iter().map(|&active| active != 0.0).collect();
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! All tolerances, one line and one reason each. `SIM_TOL_SCALE=0 cargo test` shows the true residuals.
+
+use std::sync::OnceLock;
+
+/// Compiled arrays: same formulas in `f64`, but eigenvectors and mesh integrals sum in another order.
+pub const COMPILE: f64 = 1e-9;
+/// Forward dynamics without constraints: same formulas, another order of summation, amplified by M⁻¹.
+pub const SMOOTH: f64 = 1e-10;
+/// One step without constraints: the forward dynamics, times the timestep.
+pub const STEP_SMOOTH: f64 = 1e-10;
+/// Finite differences against finite differences, beyond ten times their noise: truncation, ε² = 1e-12
+/// times third derivatives, and rounding, 1e-16/ε = 1e-10 times the values, both with factors of 100.
+pub const DERIVATIVE_SMOOTH: f64 = 1e-7;
+
+/// Noise of the oracle's finite differences above which they say nothing: 1 %.
+pub const FD_NOISE_USELESS: f64 = 1e-2;
+/// The noise figure compares two step sizes in one norm; single entries may be off by several times that.
+pub const FD_NOISE_FACTOR: f64 = 10.0;
+
+/// A tolerance times `SIM_TOL_SCALE` (1 where the variable is not set or not a number).
+pub fn scaled(tolerance: f64) -> f64 {
+    static SCALE: OnceLock<f64> = OnceLock::new();
+    let scale = *SCALE.get_or_init(|| scale_from(std::env::var("SIM_TOL_SCALE").ok().as_deref()));
+    tolerance * scale
+}
+
+fn scale_from(value: Option<&str>) -> f64 {
+    value.and_then(|text| text.trim().parse().ok()).unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scale_is_read_or_one() {
+        assert_eq!(scale_from(None), 1.0);
+        assert_eq!(scale_from(Some("0")), 0.0);
+        assert_eq!(scale_from(Some(" 1e3 ")), 1e3);
+        assert_eq!(scale_from(Some("lax")), 1.0);
+    }
+}
