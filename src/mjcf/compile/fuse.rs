@@ -90,6 +90,7 @@ fn is_fusible(ctx: &Context<'_>, bodies: &[Body<'_>], id: usize, named: &HashSet
     let other_gravcomp = body.inertial.mass >= MIN_MASS && spec.gravcomp != parent.spec.gravcomp;
     body.joints.is_empty()
         && !spec.mocap
+        && spec.fuse
         && !is_named
         && !measured
         && spec.sleep == SleepPolicy::Auto

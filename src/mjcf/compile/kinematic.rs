@@ -150,8 +150,9 @@ impl SimpleBody {
     fn new(id: usize, body: &Body<'_>, bodies: &[Body<'_>], m: &Model) -> Self {
         let parent = &bodies[body.parent];
         let on_static = parent.parent == WORLD && parent.joints.is_empty();
-        let simple =
-            m.body_sameframe[id] == SameFrame::Body && (m.body_rootid[id] == id || on_static);
+        let simple = body.spec.simple
+            && m.body_sameframe[id] == SameFrame::Body
+            && (m.body_rootid[id] == id || on_static);
         Self { simple, rotation_found: false }
     }
 
