@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dualstep::math::Quat;
+use dualstep::mjcf::MjcfErrorKind;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
 use nalgebra::Vector3;
@@ -15,12 +16,10 @@ use crate::golden::Golden;
 /// # Errors
 /// The status that the report gets, and why.
 pub fn load_model(path: &Path) -> Result<Model, (Status, String)> {
-    // to become:
-    // dualstep::mjcf::load_model(path).map_err(|e| {
-    //     let unsupported = e.kind() == dualstep::mjcf::MjcfErrorKind::Unsupported;
-    //     (if unsupported { Status::Unsupported } else { Status::Error }, e.to_string())
-    // })
-    Err((Status::Error, format!("{}: no loader yet", path.display())))
+    dualstep::mjcf::load_model(path).map_err(|e| {
+        let unsupported = e.kind() == MjcfErrorKind::Unsupported;
+        (if unsupported { Status::Unsupported } else { Status::Error }, e.to_string())
+    })
 }
 
 /// The model without constraints.
