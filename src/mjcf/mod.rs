@@ -8,8 +8,9 @@
 //! value knows its place; [`include`](mod@include) splices the files that a model includes; [`schema`] checks
 //! that every element and attribute exists and stands where it may. [`load`] does all three, so
 //! what follows reads a [`Document`] that is spelled right. [`read`](mod@read) types it as a
-//! [`spec::Spec`], defaults resolved, and [`compile`](mod@compile) makes the [`Model`] of that.
-//! Whatever is wrong is an [`MjcfError`], which says where, what was expected, and what to do.
+//! [`Spec`], with default classes resolved, still as the file wrote it, and
+//! [`compile`](mod@compile) makes the [`Model`] of that. Whatever is wrong is an [`MjcfError`],
+//! which says where, what was expected, and what to do.
 
 pub mod compile;
 pub mod eig;
@@ -25,6 +26,8 @@ use std::path::Path;
 
 pub use error::{MjcfError, MjcfErrorKind};
 pub use include::{load, load_str};
+pub use read::read;
+pub use spec::Spec;
 pub use xml::{Attr, Document, Element, SourceFile, Sources, Span};
 
 use crate::model::Model;
@@ -47,6 +50,6 @@ pub fn load_model_str(xml: &str, name: &str, dir: &Path) -> Result<Model, MjcfEr
 }
 
 fn from_document(document: &Document) -> Result<Model, MjcfError> {
-    let spec = read::read(document)?;
+    let spec = read(document)?;
     compile::compile(&document.sources, &document.dir, &spec)
 }

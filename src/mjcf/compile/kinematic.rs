@@ -259,7 +259,7 @@ fn write_geom(
     m.geom_group.push(spec.group);
     m.geom_priority.push(spec.priority);
     m.geom_sameframe.push(same_frame(&geom.pose, body));
-    m.geom_castshadow.push(true);
+    m.geom_castshadow.push(spec.castshadow);
     m.geom_solmix.push(spec.solmix);
     m.geom_solref.push(spec.solref);
     m.geom_solimp.push(spec.solimp);

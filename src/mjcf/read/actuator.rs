@@ -60,12 +60,12 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 ];
 
 /// Whether a default class holds this element as its actuator.
-pub fn is_actuator(tag: &str) -> bool {
+pub(super) fn is_actuator(tag: &str) -> bool {
     tag == "general" || lowering(tag).is_some() || UNSUPPORTED.iter().any(|(name, _)| *name == tag)
 }
 
 /// Reads an `actuator` section.
-pub fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         let class = class_index(node, "class", &spec.defaults, 0)?;
         let mut actuator = read_parameters(node, &spec.defaults, class)?;
@@ -83,7 +83,7 @@ pub fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
 }
 
 /// Reads the actuator of a default class; a class may hold several, which add up.
-pub fn read_default(
+pub(super) fn read_default(
     node: Node,
     tree: &DefaultTree,
     class: usize,
@@ -469,3 +469,6 @@ fn non_negative(node: Node, attr: &str) -> Result<Option<f64>, MjcfError> {
         value => Ok(value),
     }
 }
+
+#[cfg(test)]
+mod tests;

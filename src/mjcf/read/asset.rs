@@ -32,7 +32,7 @@ const BUILTIN: &[Keyword<Option<MeshBuiltin>>] = &[
 ];
 
 /// Reads an `asset` section.
-pub fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         match node.tag() {
             "mesh" => {
@@ -88,7 +88,7 @@ fn read_mesh(node: Node, class: &MeshSpec) -> Result<MeshSpec, MjcfError> {
 }
 
 /// Reads what both a mesh and a default class may give.
-pub fn read_mesh_attributes(node: Node, mesh: &mut MeshSpec) -> Result<(), MjcfError> {
+pub(super) fn read_mesh_attributes(node: Node, mesh: &mut MeshSpec) -> Result<(), MjcfError> {
     node.vector("scale", &mut mesh.scale)?;
     node.keyword("inertia", INERTIA, &mut mesh.inertia)?;
     node.integer("maxhullvert", &mut mesh.maxhullvert)?;
@@ -101,7 +101,10 @@ pub fn read_mesh_attributes(node: Node, mesh: &mut MeshSpec) -> Result<(), MjcfE
 }
 
 /// Reads what both a material and a default class may give, of the part that is kept.
-pub fn read_material_attributes(node: Node, material: &mut MaterialSpec) -> Result<(), MjcfError> {
+pub(super) fn read_material_attributes(
+    node: Node,
+    material: &mut MaterialSpec,
+) -> Result<(), MjcfError> {
     node.single("rgba", &mut material.rgba)?;
     if let Some(texture) = node.text("texture") {
         material.textures = vec![texture.to_owned()];
@@ -158,7 +161,7 @@ fn file_stem(file: &str) -> String {
 }
 
 /// `deformable` holds flexes, which are refused, and skins, which serve display only.
-pub fn refuse_flexes(section: Node) -> Result<(), MjcfError> {
+pub(super) fn refuse_flexes(section: Node) -> Result<(), MjcfError> {
     match section.children().find(|node| node.tag() == "flex") {
         Some(flex) => Err(flex.unsupported("deformables (`flex`) are")),
         None => Ok(()),

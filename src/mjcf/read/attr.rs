@@ -10,51 +10,51 @@ use crate::mjcf::error::{MjcfError, MjcfErrorKind};
 use crate::mjcf::xml::{Attr, Element, Sources, Span};
 
 /// A keyword of an attribute and what it means.
-pub type Keyword<T> = (&'static str, T);
+pub(super) type Keyword<T> = (&'static str, T);
 
 /// `true` and `false`.
-pub const BOOL: &[Keyword<bool>] = &[("false", false), ("true", true)];
+pub(super) const BOOL: &[Keyword<bool>] = &[("false", false), ("true", true)];
 
 /// An element with the sources it came from: what reading it, or refusing it, takes.
 ///
 /// The readers that take `&mut` leave it alone if the attribute is absent, so that the defaults
 /// put there before survive; they return whether (or how many) values were given.
 #[derive(Clone, Copy)]
-pub struct Node<'a> {
+pub(super) struct Node<'a> {
     /// The element.
-    pub element: &'a Element,
+    pub(super) element: &'a Element,
     /// The files of the model.
-    pub sources: &'a Sources,
+    pub(super) sources: &'a Sources,
 }
 
 impl<'a> Node<'a> {
     /// A child element, or any other of the same document.
-    pub fn with(self, element: &'a Element) -> Self {
+    pub(super) fn with(self, element: &'a Element) -> Self {
         Self { element, ..self }
     }
 
     /// Name of the element.
-    pub fn tag(self) -> &'a str {
+    pub(super) fn tag(self) -> &'a str {
         &self.element.name
     }
 
     /// Place of the element.
-    pub fn span(self) -> Span {
+    pub(super) fn span(self) -> Span {
         self.element.span
     }
 
     /// All children.
-    pub fn children(self) -> impl Iterator<Item = Self> {
+    pub(super) fn children(self) -> impl Iterator<Item = Self> {
         self.element.children.iter().map(move |child| self.with(child))
     }
 
     /// An error about the element as a whole.
-    pub fn error(self, kind: MjcfErrorKind, message: impl Into<String>) -> MjcfError {
+    pub(super) fn error(self, kind: MjcfErrorKind, message: impl Into<String>) -> MjcfError {
         MjcfError::new(self.sources, self.span(), kind, self.tag(), message)
     }
 
     /// An error at an attribute's value; at the element if the attribute is absent.
-    pub fn error_at(
+    pub(super) fn error_at(
         self,
         attr: &str,
         kind: MjcfErrorKind,
@@ -65,12 +65,12 @@ impl<'a> Node<'a> {
     }
 
     /// The refusal of a whole element whose feature is valid MJCF but not handled here.
-    pub fn unsupported(self, feature: &str) -> MjcfError {
+    pub(super) fn unsupported(self, feature: &str) -> MjcfError {
         self.error(MjcfErrorKind::Unsupported, not_supported(feature))
     }
 
     /// The refusal of an attribute's value, as [`Self::unsupported`].
-    pub fn unsupported_at(self, attr: &str, feature: &str) -> MjcfError {
+    pub(super) fn unsupported_at(self, attr: &str, feature: &str) -> MjcfError {
         self.error_at(attr, MjcfErrorKind::Unsupported, not_supported(feature))
     }
 
@@ -79,34 +79,34 @@ impl<'a> Node<'a> {
     }
 
     /// Whether the attribute is written, with any value.
-    pub fn has(self, attr: &str) -> bool {
+    pub(super) fn has(self, attr: &str) -> bool {
         self.element.attr(attr).is_some()
     }
 
     /// Text, possibly empty.
-    pub fn text(self, attr: &str) -> Option<&'a str> {
+    pub(super) fn text(self, attr: &str) -> Option<&'a str> {
         self.element.attr(attr).map(|a| a.value.as_str())
     }
 
     /// Text that must be there.
-    pub fn required_text(self, attr: &str) -> Result<&'a str, MjcfError> {
+    pub(super) fn required_text(self, attr: &str) -> Result<&'a str, MjcfError> {
         self.text(attr).ok_or_else(|| self.missing(attr))
     }
 
     /// Text into a string.
-    pub fn string(self, attr: &str, out: &mut String) -> bool {
+    pub(super) fn string(self, attr: &str, out: &mut String) -> bool {
         let Some(text) = self.text(attr) else { return false };
         text.clone_into(out);
         true
     }
 
     /// The `name` attribute; empty if absent.
-    pub fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         self.text("name").unwrap_or_default().to_owned()
     }
 
     /// One number.
-    pub fn scalar(self, attr: &str, out: &mut f64) -> Result<bool, MjcfError> {
+    pub(super) fn scalar(self, attr: &str, out: &mut f64) -> Result<bool, MjcfError> {
         let mut one = [*out];
         let given = self.vector(attr, &mut one)?;
         *out = one[0];
@@ -114,19 +114,23 @@ impl<'a> Node<'a> {
     }
 
     /// One number that must be there.
-    pub fn required_scalar(self, attr: &str) -> Result<f64, MjcfError> {
+    pub(super) fn required_scalar(self, attr: &str) -> Result<f64, MjcfError> {
         let mut value = 0.0;
         if self.scalar(attr, &mut value)? { Ok(value) } else { Err(self.missing(attr)) }
     }
 
     /// One number, if given.
-    pub fn optional_scalar(self, attr: &str) -> Result<Option<f64>, MjcfError> {
+    pub(super) fn optional_scalar(self, attr: &str) -> Result<Option<f64>, MjcfError> {
         let mut value = 0.0;
         Ok(self.scalar(attr, &mut value)?.then_some(value))
     }
 
     /// Exactly N numbers.
-    pub fn vector<const N: usize>(self, attr: &str, out: &mut [f64; N]) -> Result<bool, MjcfError> {
+    pub(super) fn vector<const N: usize>(
+        self,
+        attr: &str,
+        out: &mut [f64; N],
+    ) -> Result<bool, MjcfError> {
         let Some(values) = self.list(attr)? else { return Ok(false) };
         *out = values.as_slice().try_into().map_err(|_| {
             let needs = if N == 1 { "1 number".to_owned() } else { format!("{N} numbers") };
@@ -136,7 +140,7 @@ impl<'a> Node<'a> {
     }
 
     /// Exactly N numbers, if given.
-    pub fn optional_vector<const N: usize>(
+    pub(super) fn optional_vector<const N: usize>(
         self,
         attr: &str,
     ) -> Result<Option<[f64; N]>, MjcfError> {
@@ -145,7 +149,7 @@ impl<'a> Node<'a> {
     }
 
     /// 1 to N numbers; the entries beyond those given stay as they are.
-    pub fn vector_upto<const N: usize>(
+    pub(super) fn vector_upto<const N: usize>(
         self,
         attr: &str,
         out: &mut [f64; N],
@@ -159,7 +163,11 @@ impl<'a> Node<'a> {
     }
 
     /// Exactly N numbers that MuJoCo keeps in single precision, rounded to it.
-    pub fn single<const N: usize>(self, attr: &str, out: &mut [f64; N]) -> Result<bool, MjcfError> {
+    pub(super) fn single<const N: usize>(
+        self,
+        attr: &str,
+        out: &mut [f64; N],
+    ) -> Result<bool, MjcfError> {
         let given = self.vector(attr, out)?;
         if given {
             *out = out.map(round_to_single);
@@ -168,23 +176,23 @@ impl<'a> Node<'a> {
     }
 
     /// Any number of numbers; `None` if there are none.
-    pub fn list(self, attr: &str) -> Result<Option<Vec<f64>>, MjcfError> {
+    pub(super) fn list(self, attr: &str) -> Result<Option<Vec<f64>>, MjcfError> {
         self.tokens(attr, parse_f64, "a number")
     }
 
     /// Any number of numbers in single precision, rounded to it.
-    pub fn single_list(self, attr: &str) -> Result<Option<Vec<f64>>, MjcfError> {
+    pub(super) fn single_list(self, attr: &str) -> Result<Option<Vec<f64>>, MjcfError> {
         let list = self.list(attr)?;
         Ok(list.map(|v| v.into_iter().map(round_to_single).collect()))
     }
 
     /// Any number of integers; `None` if there are none.
-    pub fn integer_list(self, attr: &str) -> Result<Option<Vec<i32>>, MjcfError> {
+    pub(super) fn integer_list(self, attr: &str) -> Result<Option<Vec<i32>>, MjcfError> {
         self.tokens(attr, |text| text.parse().ok(), "an integer")
     }
 
     /// One integer.
-    pub fn integer(self, attr: &str, out: &mut i32) -> Result<bool, MjcfError> {
+    pub(super) fn integer(self, attr: &str, out: &mut i32) -> Result<bool, MjcfError> {
         let mut one = [*out];
         let given = self.integers(attr, &mut one)?;
         *out = one[0];
@@ -192,7 +200,7 @@ impl<'a> Node<'a> {
     }
 
     /// Exactly N integers.
-    pub fn integers<const N: usize>(
+    pub(super) fn integers<const N: usize>(
         self,
         attr: &str,
         out: &mut [i32; N],
@@ -206,12 +214,12 @@ impl<'a> Node<'a> {
     }
 
     /// `true` or `false`.
-    pub fn boolean(self, attr: &str, out: &mut bool) -> Result<bool, MjcfError> {
+    pub(super) fn boolean(self, attr: &str, out: &mut bool) -> Result<bool, MjcfError> {
         self.keyword(attr, BOOL, out)
     }
 
     /// One of several keywords.
-    pub fn keyword<T: Copy>(
+    pub(super) fn keyword<T: Copy>(
         self,
         attr: &str,
         keywords: &[Keyword<T>],
@@ -224,7 +232,11 @@ impl<'a> Node<'a> {
 
     /// Some keywords in any order, none twice; their values combined bitwise, or `None` if there
     /// are none. Each value must be a single bit.
-    pub fn flags(self, attr: &str, keywords: &[Keyword<i32>]) -> Result<Option<i32>, MjcfError> {
+    pub(super) fn flags(
+        self,
+        attr: &str,
+        keywords: &[Keyword<i32>],
+    ) -> Result<Option<i32>, MjcfError> {
         let Some(text) = self.text(attr) else { return Ok(None) };
         let mut flags = 0;
         for word in text.split_ascii_whitespace() {
@@ -239,7 +251,7 @@ impl<'a> Node<'a> {
     }
 
     /// As [`Self::flags`], but in the order of increasing bits.
-    pub fn ordered_flags(
+    pub(super) fn ordered_flags(
         self,
         attr: &str,
         keywords: &[Keyword<i32>],
@@ -259,7 +271,7 @@ impl<'a> Node<'a> {
     }
 
     /// The meaning of one keyword of an attribute.
-    pub fn find_keyword<T: Copy>(
+    pub(super) fn find_keyword<T: Copy>(
         self,
         attr: &str,
         text: &str,
@@ -271,11 +283,11 @@ impl<'a> Node<'a> {
         let expected = keyword_list(keywords, "or");
         let message = format!("attribute `{attr}` must be {expected}, found `{text}`");
         let error = self.error_at(attr, MjcfErrorKind::BadValue, message);
-        Err(suggest(error, text, keywords.iter().map(|(word, _)| *word)))
+        Err(error.with_nearest(text, keywords.iter().map(|(word, _)| *word)))
     }
 
     /// Refuses more than one of these attributes.
-    pub fn exclusive(self, attrs: &[&str]) -> Result<(), MjcfError> {
+    pub(super) fn exclusive(self, attrs: &[&str]) -> Result<(), MjcfError> {
         let mut given = attrs.iter().filter(|attr| self.has(attr));
         if let (Some(first), Some(second)) = (given.next(), given.next()) {
             let message = format!("attributes `{first}` and `{second}` exclude each other");
@@ -321,28 +333,6 @@ fn token_span(attr: &Attr, token: &str) -> Span {
     }
     let start = token.as_ptr() as usize - attr.value.as_ptr() as usize;
     Span { offset: attr.span.offset + start, len: token.len(), ..attr.span }
-}
-
-/// The nearest of some names, if one is near enough to have been meant.
-pub fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    candidates
-        .into_iter()
-        .map(|c| (strsim::damerau_levenshtein(&name.to_lowercase(), &c.to_lowercase()), c))
-        .filter(|(distance, c)| *distance <= (c.len().max(name.len()) / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, c)| c)
-}
-
-/// Adds the nearest of some names to an error, if one is near.
-pub fn suggest<'n>(
-    error: MjcfError,
-    name: &str,
-    candidates: impl IntoIterator<Item = &'n str>,
-) -> MjcfError {
-    match nearest(name, candidates) {
-        Some(near) => error.with_help(format!("did you mean `{near}`?")),
-        None => error,
-    }
 }
 
 /// "`a`, `b` or `c`".

@@ -33,7 +33,7 @@ const OUTPUT: &[Keyword<i32>] =
     &[("rgb", 1), ("depth", 2), ("distance", 4), ("normal", 8), ("segmentation", 16)];
 
 /// Reads a `worldbody` section into the world, which may come in several.
-pub fn read_world(
+pub(super) fn read_world(
     node: Node,
     world: &mut BodySpec,
     defaults: &DefaultTree,
@@ -189,7 +189,7 @@ fn read_camera(node: Node, class: &CameraSpec) -> Result<CameraSpec, MjcfError> 
 }
 
 /// Reads what both a camera and a default class may give.
-pub fn read_camera_attributes(node: Node, camera: &mut CameraSpec) -> Result<(), MjcfError> {
+pub(super) fn read_camera_attributes(node: Node, camera: &mut CameraSpec) -> Result<(), MjcfError> {
     node.exclusive(&["fovy", "sensorsize"])?;
     node.keyword("projection", PROJECTION, &mut camera.orthographic)?;
     node.scalar("fovy", &mut camera.fovy)?;
@@ -220,7 +220,7 @@ fn read_light(node: Node, class: &LightSpec) -> Result<LightSpec, MjcfError> {
 }
 
 /// Reads what both a light and a default class may give, of the part that is kept.
-pub fn read_light_attributes(node: Node, light: &mut LightSpec) -> Result<(), MjcfError> {
+pub(super) fn read_light_attributes(node: Node, light: &mut LightSpec) -> Result<(), MjcfError> {
     node.exclusive(&["directional", "type"])?;
     node.vector("pos", &mut light.pos)?;
     node.vector("dir", &mut light.dir)?;

@@ -6,7 +6,7 @@ use crate::mjcf::error::{MjcfError, MjcfErrorKind};
 use crate::mjcf::spec::{EqualitySpec, EqualityType, ExcludeSpec, ObjType, PairSpec, Spec};
 
 /// Reads a `contact` section.
-pub fn read_contact(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_contact(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         match node.tag() {
             "pair" => {
@@ -34,7 +34,7 @@ fn read_pair(node: Node, class: &PairSpec) -> Result<PairSpec, MjcfError> {
 }
 
 /// Reads what both a pair and a default class may give.
-pub fn read_pair_attributes(node: Node, pair: &mut PairSpec) -> Result<(), MjcfError> {
+pub(super) fn read_pair_attributes(node: Node, pair: &mut PairSpec) -> Result<(), MjcfError> {
     node.integer("condim", &mut pair.condim)?;
     node.vector_upto("friction", &mut pair.friction)?;
     node.vector_upto("solref", &mut pair.solref)?;
@@ -47,7 +47,7 @@ pub fn read_pair_attributes(node: Node, pair: &mut PairSpec) -> Result<(), MjcfE
 }
 
 /// Reads an `equality` section.
-pub fn read_equality_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_equality_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         let class = class_index(node, "class", &spec.defaults, 0)?;
         let class = &spec.defaults.classes[class].equality;
@@ -80,7 +80,7 @@ fn read_equality(node: Node, class: &EqualitySpec) -> Result<EqualitySpec, MjcfE
 }
 
 /// Reads what both an equality constraint and a default class may give.
-pub fn read_equality_attributes(node: Node, eq: &mut EqualitySpec) -> Result<(), MjcfError> {
+pub(super) fn read_equality_attributes(node: Node, eq: &mut EqualitySpec) -> Result<(), MjcfError> {
     node.boolean("active", &mut eq.active)?;
     node.vector_upto("solref", &mut eq.solref)?;
     node.vector_upto("solimp", &mut eq.solimp)?;

@@ -22,21 +22,21 @@ const SHELL: &[Keyword<GeomInertia>] =
 const FLUID_SHAPE: &[Keyword<bool>] = &[("none", false), ("ellipsoid", true)];
 
 /// Reads a `geom` that starts from its class.
-pub fn read_geom(node: Node, class: &GeomSpec) -> Result<GeomSpec, MjcfError> {
+pub(super) fn read_geom(node: Node, class: &GeomSpec) -> Result<GeomSpec, MjcfError> {
     let mut geom = GeomSpec { name: node.name(), span: node.span(), ..class.clone() };
     read_geom_attributes(node, &mut geom)?;
     Ok(geom)
 }
 
 /// Reads a `site` that starts from its class.
-pub fn read_site(node: Node, class: &SiteSpec) -> Result<SiteSpec, MjcfError> {
+pub(super) fn read_site(node: Node, class: &SiteSpec) -> Result<SiteSpec, MjcfError> {
     let mut site = SiteSpec { name: node.name(), span: node.span(), ..class.clone() };
     read_site_attributes(node, &mut site)?;
     Ok(site)
 }
 
 /// Reads what both a geom and a default class may give.
-pub fn read_geom_attributes(node: Node, geom: &mut GeomSpec) -> Result<(), MjcfError> {
+pub(super) fn read_geom_attributes(node: Node, geom: &mut GeomSpec) -> Result<(), MjcfError> {
     node.keyword("type", TYPE, &mut geom.kind)?;
     if geom.kind == GeomType::Sdf {
         return Err(node.unsupported_at("type", "signed distance fields (`sdf` geoms) are"));
@@ -73,6 +73,7 @@ pub fn read_geom_attributes(node: Node, geom: &mut GeomSpec) -> Result<(), MjcfE
     node.string("mesh", &mut geom.meshname);
     node.scalar("fitscale", &mut geom.fitscale)?;
     node.single("rgba", &mut geom.rgba)?;
+    node.boolean("castshadow", &mut geom.castshadow)?;
     node.keyword("fluidshape", FLUID_SHAPE, &mut geom.fluid_ellipsoid)?;
     node.vector_upto("fluidcoef", &mut geom.fluid_coefs)?;
     if let Some(user) = node.list("user")? {
@@ -82,7 +83,7 @@ pub fn read_geom_attributes(node: Node, geom: &mut GeomSpec) -> Result<(), MjcfE
 }
 
 /// Reads what both a site and a default class may give.
-pub fn read_site_attributes(node: Node, site: &mut SiteSpec) -> Result<(), MjcfError> {
+pub(super) fn read_site_attributes(node: Node, site: &mut SiteSpec) -> Result<(), MjcfError> {
     node.keyword("type", TYPE, &mut site.kind)?;
     node.integer("group", &mut site.group)?;
     node.vector("pos", &mut site.pos)?;
@@ -101,11 +102,11 @@ pub fn read_site_attributes(node: Node, site: &mut SiteSpec) -> Result<(), MjcfE
 }
 
 /// Attributes that give an orientation.
-pub const ORIENTATIONS: &[&str] = &["quat", "axisangle", "xyaxes", "zaxis", "euler"];
+pub(super) const ORIENTATIONS: &[&str] = &["quat", "axisangle", "xyaxes", "zaxis", "euler"];
 
 /// Reads an orientation in any notation. Whatever is given here replaces what a class gave, in
 /// whichever notation.
-pub fn read_orientation(node: Node, out: &mut Orientation) -> Result<(), MjcfError> {
+pub(super) fn read_orientation(node: Node, out: &mut Orientation) -> Result<(), MjcfError> {
     node.exclusive(ORIENTATIONS)?;
     if let Some(quat) = node.optional_vector("quat")? {
         if quat == [0.0; 4] {

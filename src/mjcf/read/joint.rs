@@ -5,7 +5,7 @@ use crate::mjcf::error::MjcfError;
 use crate::mjcf::spec::{AlignFree, JointSpec, JointType, Limited};
 
 /// Keywords of [`Limited`].
-pub const LIMITED: &[Keyword<Limited>] =
+pub(super) const LIMITED: &[Keyword<Limited>] =
     &[("false", Limited::False), ("true", Limited::True), ("auto", Limited::Auto)];
 
 const TYPE: &[Keyword<JointType>] = &[
@@ -19,14 +19,14 @@ const ALIGN: &[Keyword<AlignFree>] =
     &[("false", AlignFree::False), ("true", AlignFree::True), ("auto", AlignFree::Auto)];
 
 /// Reads a `joint` that starts from its class.
-pub fn read(node: Node, class: &JointSpec) -> Result<JointSpec, MjcfError> {
+pub(super) fn read(node: Node, class: &JointSpec) -> Result<JointSpec, MjcfError> {
     let mut joint = JointSpec { name: node.name(), span: node.span(), ..class.clone() };
     read_attributes(node, &mut joint)?;
     Ok(joint)
 }
 
 /// Reads a `freejoint`, which takes nothing from any class.
-pub fn read_free(node: Node) -> Result<JointSpec, MjcfError> {
+pub(super) fn read_free(node: Node) -> Result<JointSpec, MjcfError> {
     let mut joint = JointSpec {
         name: node.name(),
         span: node.span(),
@@ -39,7 +39,7 @@ pub fn read_free(node: Node) -> Result<JointSpec, MjcfError> {
 }
 
 /// Reads what both a joint and a default class may give.
-pub fn read_attributes(node: Node, joint: &mut JointSpec) -> Result<(), MjcfError> {
+pub(super) fn read_attributes(node: Node, joint: &mut JointSpec) -> Result<(), MjcfError> {
     node.keyword("type", TYPE, &mut joint.kind)?;
     node.integer("group", &mut joint.group)?;
     node.vector("pos", &mut joint.pos)?;
@@ -69,7 +69,7 @@ pub fn read_attributes(node: Node, joint: &mut JointSpec) -> Result<(), MjcfErro
 }
 
 /// A plastic spring has a state of its own, which nothing here simulates.
-pub fn refuse_springyield(node: Node) -> Result<(), MjcfError> {
+pub(super) fn refuse_springyield(node: Node) -> Result<(), MjcfError> {
     match node.optional_scalar("springyield")? {
         Some(threshold) if threshold != 0.0 => {
             Err(node.unsupported_at("springyield", "plastic springs (`springyield`) are"))

@@ -6,7 +6,7 @@ use crate::mjcf::error::{MjcfError, MjcfErrorKind};
 use crate::mjcf::spec::{KeySpec, NumericSpec, Spec, TextSpec, TupleItem, TupleSpec};
 
 /// Reads a `keyframe` section.
-pub fn read_keyframe(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_keyframe(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         let mut key = KeySpec { name: node.name(), span: node.span(), ..KeySpec::default() };
         node.scalar("time", &mut key.time)?;
@@ -30,7 +30,7 @@ pub fn read_keyframe(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
 }
 
 /// Reads a `custom` section.
-pub fn read_custom(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_custom(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         match node.tag() {
             "numeric" => spec.numerics.push(read_numeric(node)?),
@@ -92,7 +92,7 @@ fn read_tuple(node: Node) -> Result<TupleSpec, MjcfError> {
 }
 
 /// `extension` holds plugins, none of which exist here.
-pub fn refuse_plugins(section: Node) -> Result<(), MjcfError> {
+pub(super) fn refuse_plugins(section: Node) -> Result<(), MjcfError> {
     match section.children().find(|node| node.tag() == "plugin") {
         Some(plugin) => Err(plugin.unsupported("plugins are")),
         None => Ok(()),

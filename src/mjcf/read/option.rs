@@ -80,7 +80,7 @@ const UNSUPPORTED_FLAGS: &[(&str, &str)] = &[
 ];
 
 /// Reads a `compiler` element; later ones override earlier ones attribute by attribute.
-pub fn read_compiler(node: Node, compiler: &mut CompilerSpec) -> Result<(), MjcfError> {
+pub(super) fn read_compiler(node: Node, compiler: &mut CompilerSpec) -> Result<(), MjcfError> {
     compiler.span = node.span();
     let mut global = false;
     node.keyword("coordinate", COORDINATE, &mut global)?;
@@ -145,7 +145,7 @@ fn read_lengthrange(node: Node, range: &mut LengthRangeSpec) -> Result<(), MjcfE
 }
 
 /// Reads an `option` element; later ones override earlier ones attribute by attribute.
-pub fn read_option(node: Node, option: &mut OptionSpec) -> Result<(), MjcfError> {
+pub(super) fn read_option(node: Node, option: &mut OptionSpec) -> Result<(), MjcfError> {
     option.span = node.span();
     node.scalar("timestep", &mut option.timestep)?;
     node.scalar("impratio", &mut option.impratio)?;
@@ -219,7 +219,7 @@ fn set_bit(flags: &mut u32, bit: u32, on: bool) {
 }
 
 /// Reads a `size` element. Memory sizes are checked as far as they are numbers, and dropped.
-pub fn read_size(node: Node, size: &mut SizeSpec) -> Result<(), MjcfError> {
+pub(super) fn read_size(node: Node, size: &mut SizeSpec) -> Result<(), MjcfError> {
     node.exclusive(&["memory", "nstack"])?;
     node.exclusive(&["memory", "njmax"])?;
     let (mut njmax, mut nconmax, mut nstack) = (-1, -1, -1);
@@ -249,7 +249,7 @@ pub fn read_size(node: Node, size: &mut SizeSpec) -> Result<(), MjcfError> {
 }
 
 /// Reads a `statistic` element.
-pub fn read_statistic(node: Node, statistic: &mut StatisticSpec) -> Result<(), MjcfError> {
+pub(super) fn read_statistic(node: Node, statistic: &mut StatisticSpec) -> Result<(), MjcfError> {
     let fields = [
         ("meaninertia", &mut statistic.meaninertia),
         ("meanmass", &mut statistic.meanmass),

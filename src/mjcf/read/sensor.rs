@@ -5,7 +5,7 @@ use crate::mjcf::error::{MjcfError, MjcfErrorKind};
 use crate::mjcf::spec::{DataType, ObjType, SensorSpec, SensorType, Spec, Stage};
 
 /// Keywords of [`ObjType`].
-pub const OBJECT: &[Keyword<ObjType>] = &[
+pub(super) const OBJECT: &[Keyword<ObjType>] = &[
     ("body", ObjType::Body),
     ("xbody", ObjType::XBody),
     ("joint", ObjType::Joint),
@@ -141,7 +141,7 @@ const SENSORS: [(SensorType, Form); 48] = [
 ];
 
 /// Reads a `sensor` section.
-pub fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         spec.sensors.push(read_sensor(node)?);
     }

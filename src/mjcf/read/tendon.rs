@@ -7,7 +7,7 @@ use crate::mjcf::error::MjcfError;
 use crate::mjcf::spec::{Spec, TendonSpec, WrapSpec};
 
 /// Reads a `tendon` section.
-pub fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
+pub(super) fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
     for node in section.children() {
         if node.tag() == "spatial" {
             return Err(node.unsupported("spatial tendons are"));
@@ -29,7 +29,7 @@ pub fn read_section(section: Node, spec: &mut Spec) -> Result<(), MjcfError> {
 }
 
 /// Reads what both a tendon and a default class may give.
-pub fn read_attributes(node: Node, tendon: &mut TendonSpec) -> Result<(), MjcfError> {
+pub(super) fn read_attributes(node: Node, tendon: &mut TendonSpec) -> Result<(), MjcfError> {
     node.integer("group", &mut tendon.group)?;
     node.keyword("limited", LIMITED, &mut tendon.limited)?;
     node.keyword("actuatorfrclimited", LIMITED, &mut tendon.actfrclimited)?;

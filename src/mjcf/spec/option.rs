@@ -17,6 +17,7 @@ pub enum InertiaFromGeom {
 
 /// The `compiler` element (`mjsCompiler`).
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings, as in MJCF")]
 pub struct CompilerSpec {
     /// Place of the last `compiler` element.
     pub span: Span,
