@@ -8,18 +8,6 @@ use super::context::Context;
 use super::convert;
 use super::names::Indices;
 
-/// Inputs of an actuator (`mjtInputBit`).
-mod input {
-    /// Not declared.
-    pub(super) const NONE: i32 = 0;
-    /// Position setpoint.
-    pub(super) const POS: i32 = 1;
-    /// Velocity setpoint.
-    pub(super) const VEL: i32 = 2;
-    /// Pressure.
-    pub(super) const PRESSURE: i32 = 32;
-}
-
 /// Writes all actuators in file order; each has one control and one force.
 ///
 /// Left to `set_const`: `actuator_acc0`, `actuator_length0`, `actuator_lengthrange` of muscles, the
@@ -58,7 +46,7 @@ fn write_one(spec: &ActuatorSpec, trnid: [Option<usize>; 2], limits: &Limits, m:
     m.actuator_biastype.push(convert::bias_type(spec.biastype));
     m.actuator_ctrladr.push(id);
     m.actuator_ctrlnum.push(1);
-    m.actuator_ctrlspec.push(ctrlspec(spec));
+    m.actuator_ctrlspec.push(spec.ctrlspec);
     m.actuator_outadr.push(id);
     m.actuator_outnum.push(1);
     m.actuator_actadr.push((actnum > 0).then_some(m.na));
@@ -84,16 +72,6 @@ fn write_one(spec: &ActuatorSpec, trnid: [Option<usize>; 2], limits: &Limits, m:
     m.actuator_acc0.push(0.0);
     m.actuator_length0.push(0.0);
     m.actuator_lengthrange.push(spec.lengthrange);
-}
-
-/// What the control of a shortcut means.
-fn ctrlspec(spec: &ActuatorSpec) -> i32 {
-    match spec.element.as_str() {
-        "position" => input::POS,
-        "velocity" | "intvelocity" => input::VEL,
-        "cylinder" => input::PRESSURE,
-        _ => input::NONE,
-    }
 }
 
 /// Target and reference site.

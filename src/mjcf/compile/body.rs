@@ -144,6 +144,10 @@ fn given_inertial(ctx: &Context<'_>, body: &BodySpec, own: &Pose) -> Result<Mass
         return Ok(MassFrame { frame: *own, ..MassFrame::default() });
     };
     let mut frame = Pose::new(spec.pos.into(), ctx.orientation(spec.span, &spec.orientation)?);
+    for (pos, orientation) in spec.frames.iter().rev() {
+        let outer = Pose::new((*pos).into(), ctx.orientation(spec.span, orientation)?);
+        frame = outer.then(&frame);
+    }
     let mut inertia = Vector3::from(spec.diaginertia);
     if let Some(full) = spec.fullinertia {
         let message = if inertia != Vector3::zeros() {
@@ -157,7 +161,10 @@ fn given_inertial(ctx: &Context<'_>, body: &BodySpec, own: &Pose) -> Result<Mass
             let kind = MjcfErrorKind::Invalid;
             return Err(ctx.attr_error(spec.span, "fullinertia", kind, message));
         }
-        (frame.quat, inertia) = diagonalize_full(ctx, spec, &full)?;
+        let axes;
+        (axes, inertia) = diagonalize_full(ctx, spec, &full)?;
+        // the tensor is given in the axes of the body, or of the frames around it
+        frame.quat = (frame.quat * axes).normalized();
     }
     Ok(MassFrame { mass: spec.mass, frame, inertia })
 }

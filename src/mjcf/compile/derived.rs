@@ -203,13 +203,14 @@ fn sleep_policies(ctx: &Context<'_>, bodies: &[Body<'_>], m: &mut Model) -> Resu
 /// Trees that an actuator acts on.
 fn trees_of_actuator(m: &Model, a: usize) -> Vec<usize> {
     let Some(id) = m.actuator_trnid[a][0] else { return vec![] };
-    let body = match m.actuator_trntype[a] {
-        TrnType::Joint | TrnType::JointInParent => m.jnt_bodyid[id],
-        TrnType::Site => m.site_bodyid[id],
+    let refsite = m.actuator_trnid[a][1].map(|s| m.site_bodyid[s]);
+    let bodies = match m.actuator_trntype[a] {
+        TrnType::Joint | TrnType::JointInParent => [Some(m.jnt_bodyid[id]), None],
+        TrnType::Site => [Some(m.site_bodyid[id]), refsite],
         TrnType::Tendon => return trees_of_tendon(m, id),
         TrnType::SliderCrank | TrnType::Body | TrnType::So3 => return vec![],
     };
-    m.body_treeid[body].into_iter().collect()
+    bodies.into_iter().flatten().filter_map(|b| m.body_treeid[b]).collect()
 }
 
 /// True if any part of the model may touch another: then contacts matter.

@@ -2,7 +2,7 @@
 
 use crate::mjcf::error::{MjcfError, MjcfErrorKind};
 use crate::mjcf::spec::{EqualitySpec, EqualityType, ObjType};
-use crate::model::{JointType, Model, WORLD};
+use crate::model::{self, JointType, Model, WORLD};
 
 use super::context::Context;
 use super::convert;
@@ -27,12 +27,17 @@ pub fn write(ctx: &Context<'_>, names: &Indices<'_>, m: &mut Model) -> Result<()
         if spec.kind == EqualityType::Joint {
             check_scalar(ctx, spec, id1, id2, m)?;
         }
-        let objtype = convert::obj_type(spec.objtype);
+        // only connect and weld have a choice
+        let objtype = match spec.objtype {
+            ObjType::Body => model::ObjType::Body,
+            ObjType::Site => model::ObjType::Site,
+            _ => model::ObjType::Unknown,
+        };
         m.names.equality.push(spec.name.clone());
         m.eq_type.push(convert::eq_type(spec.kind));
         m.eq_obj1id.push(id1);
         m.eq_obj2id.push(id2);
-        m.eq_objtype.push(objtype.unwrap_or(crate::model::ObjType::Unknown));
+        m.eq_objtype.push(objtype);
         m.eq_active0.push(spec.active);
         m.eq_solref.push(spec.solref);
         m.eq_solimp.push(spec.solimp);

@@ -90,6 +90,7 @@ fn is_fusible(ctx: &Context<'_>, bodies: &[Body<'_>], id: usize, named: &HashSet
     let other_gravcomp = body.inertial.mass >= MIN_MASS && spec.gravcomp != parent.spec.gravcomp;
     body.joints.is_empty()
         && !spec.mocap
+        && spec.fuse
         && !is_named
         && !measured
         && spec.sleep == SleepPolicy::Auto
@@ -172,19 +173,16 @@ pub fn discard_visual(
             !g.is_visual() || is_named || g.spec.fluid_ellipsoid
         });
     }
-    let used: HashSet<usize> = bodies
-        .iter()
-        .flat_map(|b| b.geoms.iter().map(|g| g.mesh).chain(b.sites.iter().map(|s| s.mesh)))
-        .flatten()
+    // a mesh stays if it is mentioned anywhere, also where only a primitive was fitted to it
+    let geoms = bodies.iter().flat_map(|b| &b.geoms).map(|g| g.spec.meshname.as_str());
+    let sites = bodies.iter().flat_map(|b| &b.sites).map(|s| s.spec.meshname.as_str());
+    let sensed = spec.sensors.iter().filter(|s| s.objtype == ObjType::Mesh);
+    let items = spec.tuples.iter().flat_map(|t| &t.items).filter(|i| i.objtype == ObjType::Mesh);
+    let used: HashSet<&str> = geoms
+        .chain(sites)
+        .chain(sensed.map(|s| s.objname.as_str()))
+        .chain(items.map(|i| i.objname.as_str()))
         .collect();
-    let sensed: HashSet<&str> = spec
-        .sensors
-        .iter()
-        .filter(|s| s.objtype == ObjType::Mesh)
-        .map(|s| s.objname.as_str())
-        .collect();
-    assets.retain_meshes(|id| {
-        used.contains(&id) || spec.meshes.get(id).is_some_and(|m| sensed.contains(m.name.as_str()))
-    });
+    assets.retain_meshes(|id| spec.meshes.get(id).is_some_and(|m| used.contains(m.name.as_str())));
     Ok(())
 }

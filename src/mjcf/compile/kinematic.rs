@@ -150,8 +150,9 @@ impl SimpleBody {
     fn new(id: usize, body: &Body<'_>, bodies: &[Body<'_>], m: &Model) -> Self {
         let parent = &bodies[body.parent];
         let on_static = parent.parent == WORLD && parent.joints.is_empty();
-        let simple =
-            m.body_sameframe[id] == SameFrame::Body && (m.body_rootid[id] == id || on_static);
+        let simple = body.spec.simple
+            && m.body_sameframe[id] == SameFrame::Body
+            && (m.body_rootid[id] == id || on_static);
         Self { simple, rotation_found: false }
     }
 
@@ -258,7 +259,7 @@ fn write_geom(
     m.geom_group.push(spec.group);
     m.geom_priority.push(spec.priority);
     m.geom_sameframe.push(same_frame(&geom.pose, body));
-    m.geom_castshadow.push(true);
+    m.geom_castshadow.push(spec.castshadow);
     m.geom_solmix.push(spec.solmix);
     m.geom_solref.push(spec.solref);
     m.geom_solimp.push(spec.solimp);

@@ -73,6 +73,7 @@ pub(super) fn read_geom_attributes(node: Node, geom: &mut GeomSpec) -> Result<()
     node.string("mesh", &mut geom.meshname);
     node.scalar("fitscale", &mut geom.fitscale)?;
     node.single("rgba", &mut geom.rgba)?;
+    node.boolean("castshadow", &mut geom.castshadow)?;
     node.keyword("fluidshape", FLUID_SHAPE, &mut geom.fluid_ellipsoid)?;
     node.vector_upto("fluidcoef", &mut geom.fluid_coefs)?;
     if let Some(user) = node.list("user")? {

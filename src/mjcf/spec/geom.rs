@@ -93,6 +93,8 @@ pub struct GeomSpec {
     pub material: String,
     /// Colour if there is no material.
     pub rgba: [f64; 4],
+    /// Whether it casts a shadow.
+    pub castshadow: bool,
     /// Group, for visualization and `inertiagrouprange`.
     pub group: i32,
     /// Height field name, possibly empty.
@@ -134,6 +136,7 @@ impl Default for GeomSpec {
             fluid_coefs: [0.5, 0.25, 1.5, 1.0, 1.0],
             material: String::new(),
             rgba: DEFAULT_RGBA,
+            castshadow: true,
             group: 0,
             hfieldname: String::new(),
             meshname: String::new(),
