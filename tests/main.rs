@@ -1,1 +1,4 @@
-//! tests
+//! Tests of the whole workspace, one binary.
+
+mod golden;
+mod tidy;

@@ -145,6 +145,20 @@ impl MjcfError {
         self
     }
 
+    /// Adds the nearest of some known names to what was found instead of one, if one is near.
+    #[must_use]
+    pub fn with_nearest<'n>(self, found: &str, known: impl IntoIterator<Item = &'n str>) -> Self {
+        let found = found.to_lowercase();
+        let distance = |k: &str| strsim::damerau_levenshtein(&found, &k.to_lowercase());
+        let nearest = known.into_iter().map(|k| (distance(k), k)).min();
+        match nearest {
+            Some((d, near)) if 3 * d <= found.chars().count().max(3) => {
+                self.with_help(format!("did you mean `{near}`?"))
+            }
+            _ => self,
+        }
+    }
+
     /// Marks a second place in the snippet, such as the first of two duplicates. Ignored if that
     /// place is in another file than the error.
     #[must_use]

@@ -3,11 +3,13 @@
 //! - [`golden`] reads the oracle's arrays;
 //! - [`compare`] says how far two arrays are apart, for vectors, rotations and inertias;
 //! - [`tolerance`] says how far they may be, with a reason each;
-//! - [`conform`] compares whole models with their golden data, stage by stage.
+//! - [`conform`] compares whole models with their golden data, stage by stage;
+//! - [`random_tree`] makes models for identities that hold on every tree.
 
 pub mod compare;
 pub mod conform;
 pub mod golden;
+pub mod random_tree;
 pub mod tolerance;
 
 pub use conform::{ConformOptions, Report, Stage, conform};

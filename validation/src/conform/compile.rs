@@ -94,9 +94,12 @@ fn mesh_frame_err(m: &Model, mesh: Option<usize>, ours: &[f64], theirs: &[f64]) 
     err(&inertia_tensors(&moments, ours), &inertia_tensors(&moments, theirs))
 }
 
-/// Principal moments of a mesh, the largest of them 1.
-fn mesh_moments(_m: &Model, _mesh: usize) -> Option<[f64; 3]> {
-    None
+/// Principal moments of a mesh as a solid, the largest of them 1: those of a box with its half sizes.
+fn mesh_moments(m: &Model, mesh: usize) -> Option<[f64; 3]> {
+    let [x, y, z] = m.mesh.get(mesh)?.box_size.map(|half| half * half);
+    let moments = [y + z, z + x, x + y];
+    let largest = moments.into_iter().fold(0.0, f64::max);
+    (largest > 0.0).then(|| moments.map(|i| i / largest))
 }
 
 /// Values of one of MuJoCo's arrays, flattened.
@@ -109,7 +112,7 @@ macro_rules! same {
 
 /// All arrays, in the order of [`Model`].
 fn table() -> impl Iterator<Item = (&'static str, Values)> {
-    [CONFIGURATION, BODIES, JOINTS, GEOMS, CONTACT, TENDONS, ACTUATORS, SENSORS, KEYS]
+    [CONFIGURATION, BODIES, JOINTS, GEOMS, CONTACT, MESHES, TENDONS, ACTUATORS, SENSORS, KEYS]
         .into_iter()
         .flatten()
         .copied()
@@ -210,6 +213,14 @@ const CONTACT: Table = same! {
     pair_margin pair_gap pair_adhesion pair_friction exclude_signature
     eq_type eq_obj1id eq_obj2id eq_objtype eq_active0 eq_solref eq_solimp eq_data
 };
+
+const MESHES: Table = &[
+    ("mesh_pos", |m| m.mesh.iter().flat_map(|mesh| mesh.pos).collect()),
+    ("mesh_quat", |m| m.mesh.iter().flat_map(|mesh| mesh.quat).collect()),
+    ("mesh_scale", |m| m.mesh.iter().flat_map(|mesh| mesh.scale).collect()),
+    ("mesh_vertnum", |m| m.mesh.iter().map(|mesh| mesh.vert.len() as f64).collect()),
+    ("mesh_facenum", |m| m.mesh.iter().map(|mesh| mesh.face.len() as f64).collect()),
+];
 
 const TENDONS: Table = &[
     ("tendon_type", |m| flat(&m.tendon_type)),

@@ -1,10 +1,13 @@
 //! Stage *derivative_smooth*: transition matrices of one step without constraints.
 //!
 //! The reference is MuJoCo's own finite differences, which carry noise: what counts is by how much an
-//! error exceeds ten times that noise.
+//! error exceeds ten times that noise. States where the noise is large, or where MuJoCo's step resets the
+//! state, say nothing and are skipped.
 
+use dualstep::model::SensorType;
 use dualstep::{Data, Model};
 
+use super::smooth::{has_principal_axes, oracle_resets, to_come};
 use super::{Differences, pipeline};
 use crate::compare::err;
 use crate::golden::{Golden, StateHeader};
@@ -20,7 +23,8 @@ pub fn compare(m: &Model, golden: &Golden) -> Differences {
         if matrix("A").is_none() {
             continue;
         }
-        let Some(noise) = noise(header) else {
+        let useful = noise(header).filter(|_| !oracle_resets(golden, state));
+        let Some(noise) = useful else {
             out.skipped += 1;
             continue;
         };
@@ -32,7 +36,10 @@ pub fn compare(m: &Model, golden: &Golden) -> Differences {
             Some(Ok(ours)) => {
                 for ((name, ours), noise) in ["A", "B", "C", "D"].into_iter().zip(&ours).zip(noise)
                 {
-                    if let Some(theirs) = matrix(name) {
+                    if let Some(mut theirs) = matrix(name) {
+                        if matches!(name, "C" | "D") {
+                            leave_out(&m, &mut theirs);
+                        }
                         out.push(name, Some(state), beyond_noise(err(ours, &theirs), noise));
                     }
                 }
@@ -50,6 +57,29 @@ fn noise(header: &StateHeader) -> Option<[f64; 4]> {
     (a <= FD_NOISE_USELESS && b <= FD_NOISE_USELESS).then_some([a, b, a, b])
 }
 
+/// Makes the rows of C or D that are not compared not finite: sensors to come, and those in principal
+/// axes of inertia, whose signs are arbitrary.
+fn leave_out(m: &Model, matrix: &mut [f64]) {
+    let ncol = matrix.len().checked_div(m.nsensordata).unwrap_or(0);
+    for s in 0..m.nsensor {
+        let arbitrary = has_principal_axes(m, m.sensor_objtype[s], m.sensor_objid[s])
+            && is_orientation(m.sensor_type[s]);
+        if arbitrary || to_come(m.sensor_type[s]) {
+            let first = m.sensor_adr[s] * ncol;
+            let rows = first..first + m.sensor_dim[s] * ncol;
+            if let Some(rows) = matrix.get_mut(rows) {
+                rows.fill(f64::NAN);
+            }
+        }
+    }
+}
+
+/// True for sensors that describe a frame's axes.
+fn is_orientation(sensor: SensorType) -> bool {
+    use SensorType::{FrameQuat, FrameXAxis, FrameYAxis, FrameZAxis};
+    matches!(sensor, FrameQuat | FrameXAxis | FrameYAxis | FrameZAxis)
+}
+
 /// What the noise does not explain.
 fn beyond_noise(err: f64, noise: f64) -> f64 {
     (err - FD_NOISE_FACTOR * noise).max(0.0)
@@ -58,6 +88,7 @@ fn beyond_noise(err: f64, noise: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dualstep::model::ObjType;
 
     #[test]
     fn noise_is_forgiven_ten_times() {
@@ -77,5 +108,23 @@ mod tests {
         assert_eq!(noise(&header(Some(1e-9), None)), Some([1e-9, 0.0, 1e-9, 0.0]));
         assert_eq!(noise(&header(Some(1e-9), Some(0.02))), None);
         assert_eq!(noise(&header(Some(1.0), None)), None);
+    }
+
+    #[test]
+    fn rows_of_sensors_to_come_are_left_out() {
+        let m = Model {
+            nsensor: 3,
+            nsensordata: 6,
+            sensor_type: vec![SensorType::Clock, SensorType::FrameQuat, SensorType::Rangefinder],
+            sensor_objtype: vec![ObjType::Unknown, ObjType::Body, ObjType::Site],
+            sensor_objid: vec![None, Some(1), Some(0)],
+            sensor_adr: vec![0, 1, 5],
+            sensor_dim: vec![1, 4, 1],
+            ..Model::default()
+        };
+        let mut C = vec![1.0; 6 * 2];
+        leave_out(&m, &mut C);
+        assert_eq!(C.iter().filter(|c| c.is_finite()).count(), 2);
+        assert!(C[0].is_finite() && C[1].is_finite());
     }
 }

@@ -9,7 +9,7 @@ mod run;
 pub mod smooth;
 
 pub use report::{ModelReport, Report, StageReport, Status};
-pub use run::{ConformOptions, compare, conform};
+pub use run::{ConformOptions, FieldErrors, compare, conform, fields_above};
 
 use serde::Serialize;
 

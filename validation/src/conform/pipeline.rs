@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dualstep::math::Quat;
+use dualstep::mjcf::MjcfErrorKind;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
 use nalgebra::Vector3;
@@ -10,14 +11,15 @@ use nalgebra::Vector3;
 use super::Status;
 use crate::golden::Golden;
 
-/// Loads a model; the error says which status the report gets.
-pub(super) fn load_model(path: &Path) -> Result<Model, (Status, String)> {
-    // to become:
-    // dualstep::mjcf::load_model(path).map_err(|e| {
-    //     let unsupported = e.kind() == dualstep::mjcf::MjcfErrorKind::Unsupported;
-    //     (if unsupported { Status::Unsupported } else { Status::Error }, e.to_string())
-    // })
-    Err((Status::Error, format!("{}: no loader yet", path.display())))
+/// Loads a model.
+///
+/// # Errors
+/// The status that the report gets, and why.
+pub fn load_model(path: &Path) -> Result<Model, (Status, String)> {
+    dualstep::mjcf::load_model(path).map_err(|e| {
+        let unsupported = e.kind() == MjcfErrorKind::Unsupported;
+        (if unsupported { Status::Unsupported } else { Status::Error }, e.to_string())
+    })
 }
 
 /// The model without constraints.
@@ -52,7 +54,10 @@ pub(super) fn full_m(m: &Model, _d: &Data<f64>) -> Vec<f64> {
 /// Transition matrices `A B C D` by centred differences, row-major. None while there is no such
 /// function.
 pub(super) fn transition(_m: &Model, _d: &Data<f64>) -> Option<Result<[Vec<f64>; 4], String>> {
-    // to become: dualstep_derivatives::mjd_transition_fd(m, d, …)
+    // to become:
+    // let found = dualstep_derivatives::mjd_transition_fd(m, d, &FdConfig::default());
+    // let flat = |matrix: ndarray::Array2<f64>| matrix.iter().copied().collect();
+    // Some(found.map(|t| [t.A, t.B, t.C, t.D].map(flat)).map_err(|e| e.to_string()))
     None
 }
 
