@@ -10,7 +10,6 @@ pub mod status;
 pub mod smooth;
 pub mod energy;
 pub mod sensor;
-pub mod inverse;
 pub mod integrate;
 pub mod forward;
 pub mod set_const;
