@@ -1,6 +1,7 @@
 //! Many steps under given controls, recorded.
 
 use dualstep::forward::{forward, step};
+use dualstep::model::options::enable;
 use dualstep::{Data, Model, StepError};
 use ndarray::{Array1, Array2, s};
 use thiserror::Error;
@@ -83,7 +84,7 @@ pub struct Trajectory {
     pub ctrl: Array2<f64>,
     /// Sensor values (rows × nsensordata).
     pub sensordata: Array2<f64>,
-    /// Potential and kinetic energy [J] (rows × 2).
+    /// Potential and kinetic energy [J] (rows × 2); zero unless the model's `energy` flag is on.
     pub energy: Array2<f64>,
 }
 
@@ -116,9 +117,11 @@ impl Trajectory {
     }
 
     /// Takes down what was computed at the state, before it was integrated.
-    fn write_outputs(&mut self, k: usize, d: &Data<f64>) {
+    fn write_outputs(&mut self, k: usize, m: &Model, d: &Data<f64>) {
         copy(&d.sensordata, self.sensordata.row_mut(k));
-        copy(&d.energy, self.energy.row_mut(k));
+        if m.opt.enabled(enable::ENERGY) {
+            copy(&d.energy, self.energy.row_mut(k));
+        }
     }
 
     /// Keeps the first `rows` states.
@@ -169,7 +172,7 @@ pub fn rollout(
         if let Err(source) = step(m, d) {
             return stop(trajectory, RolloutError { step: k, time, source });
         }
-        trajectory.write_outputs(k, d);
+        trajectory.write_outputs(k, m, d);
         after_step(k, d);
     }
     // sensors and energy of the last state
@@ -177,7 +180,7 @@ pub fn rollout(
     if let Err(source) = forward(m, d) {
         return stop(trajectory, RolloutError { step: n, time: d.time, source });
     }
-    trajectory.write_outputs(n, d);
+    trajectory.write_outputs(n, m, d);
     Rollout { trajectory, failure: None }
 }
 
@@ -194,7 +197,7 @@ mod tests {
 
     const RAIL: &str = r#"
     <mujoco>
-      <option timestep=".1" gravity="0 0 0"/>
+      <option timestep=".1" gravity="0 0 0"><flag energy="enable"/></option>
       <worldbody>
         <body><joint name="rail" type="slide" axis="1 0 0"/><geom size=".1" mass="2"/></body>
       </worldbody>

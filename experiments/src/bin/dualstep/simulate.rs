@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use dualstep::Model;
+use dualstep::model::options::enable;
 use dualstep_experiments::record::{load_ctrl, save_trajectory};
 use dualstep_experiments::rollout::{Control, Rollout, Trajectory, rollout};
 use dualstep_experiments::{coverage, plot};
@@ -56,7 +57,9 @@ Exit codes: 0 success · 1 a step failed (what came before is written all the sa
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let m = model_args::load(&arguments.model, &arguments.options)?;
+    let mut m = model_args::load(&arguments.model, &arguments.options)?;
+    // it is recorded, whether the model asks for it or not
+    m.opt.enableflags |= enable::ENERGY;
     let mut d = arguments.state.data(&m)?;
     let control = control(arguments.ctrl.as_deref(), &m)?;
     // the number of steps is a ratio of two positive numbers, rounded; an absurd one saturates
