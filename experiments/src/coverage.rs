@@ -36,27 +36,37 @@ pub fn constraints(m: &Model) -> Vec<String> {
     found
 }
 
-/// One sentence on the constraints that a step leaves out; none if there are none.
-pub fn left_out(m: &Model) -> Option<String> {
+/// What a simulation leaves out, in sentences: all constraints in one, then what the loader noticed.
+pub fn left_out(m: &Model) -> Vec<String> {
     let constraints = constraints(m);
-    if CONSTRAINTS_ARE_SIMULATED || constraints.is_empty() {
-        return None;
+    let mut sentences = Vec::new();
+    if !CONSTRAINTS_ARE_SIMULATED && !constraints.is_empty() {
+        let list = constraints.join(", ");
+        sentences.push(format!("constraints are not simulated yet; left out: {list}"));
     }
-    Some(format!("constraints are not simulated yet; left out: {}", constraints.join(", ")))
+    sentences.extend(m.unsupported.iter().cloned());
+    sentences
 }
 
 /// Whether any two geoms can touch: an explicit pair, or contact bits that match between bodies that move
-/// relative to each other.
+/// relative to each other, are not parent and child, and are not excluded.
 fn may_collide(m: &Model) -> bool {
-    let bits = |b: usize| (m.body_contype[b], m.body_conaffinity[b]);
-    let welded = |b: usize| m.body_weldid[b];
-    m.npair > 0
-        || (WORLD + 1..m.nbody).any(|b2| {
-            (WORLD..b2).any(|b1| {
-                let ((type1, affinity1), (type2, affinity2)) = (bits(b1), bits(b2));
-                welded(b1) != welded(b2) && (type1 & affinity2 != 0 || type2 & affinity1 != 0)
-            })
-        })
+    let filter_parent = !m.opt.disabled(disable::FILTERPARENT);
+    let parent_of = |weld: usize| m.body_weldid[m.body_parentid[weld]];
+    let bodies_may = |b1: usize, b2: usize| {
+        let (w1, w2) = (m.body_weldid[b1], m.body_weldid[b2]);
+        let related = w1 != WORLD && w2 != WORLD && (w1 == parent_of(w2) || w2 == parent_of(w1));
+        let (low, high) = (b1.min(b2), b1.max(b2));
+        let excluded =
+            m.exclude_signature.iter().any(|s| usize::try_from(*s) == Ok((low << 16) + high));
+        w1 != w2 && !(filter_parent && related) && !excluded
+    };
+    let geoms_may = |i: usize, j: usize| {
+        let bits =
+            m.geom_contype[i] & m.geom_conaffinity[j] | m.geom_contype[j] & m.geom_conaffinity[i];
+        bits != 0 && bodies_may(m.geom_bodyid[i], m.geom_bodyid[j])
+    };
+    m.npair > 0 || (0..m.ngeom).any(|i| (i + 1..m.ngeom).any(|j| geoms_may(i, j)))
 }
 
 #[cfg(test)]
@@ -64,7 +74,7 @@ mod tests {
     use super::*;
     use dualstep::mjcf::load_model_str;
 
-    fn sentence(body: &str, disable: u32) -> Option<String> {
+    fn sentence(body: &str, disable: u32) -> Vec<String> {
         let xml = format!("<mujoco><worldbody>{body}</worldbody></mujoco>");
         let mut m = load_model_str(&xml, "model.xml", std::path::Path::new(".")).unwrap();
         m.opt.disableflags |= disable;
@@ -78,8 +88,8 @@ mod tests {
         let floor = r#"<geom type="plane" size="1 1 1"/><body><freejoint/><geom size="1"/></body>"#;
         let say = |what: &str| Some(format!("constraints are not simulated yet; left out: {what}"));
         assert_eq!(sentence(limited, 0), say("1 joint limit"));
-        assert_eq!(sentence(limited, disable::LIMIT), None);
+        assert_eq!(sentence(limited, disable::LIMIT), Vec::<String>::new());
         assert_eq!(sentence(floor, 0), say("contacts"));
-        assert_eq!(sentence(floor, disable::CONSTRAINT), None);
+        assert_eq!(sentence(floor, disable::CONSTRAINT), Vec::<String>::new());
     }
 }

@@ -57,7 +57,7 @@ fn print(m: &Model, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "  {DIM}{name:<12}{DIM:#} {value}")?;
     }
     writeln!(out, "\n{BOLD}Not simulated yet{BOLD:#}")?;
-    let missing = unsupported(m);
+    let missing = coverage::left_out(m);
     if missing.is_empty() {
         writeln!(out, "  {GREEN}nothing: all of the model is covered{GREEN:#}")?;
     }
@@ -67,12 +67,7 @@ fn print(m: &Model, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What steps leave out, in sentences.
-fn unsupported(m: &Model) -> Vec<String> {
-    coverage::left_out(m).into_iter().chain(m.unsupported.iter().cloned()).collect()
-}
-
-/// Sizes in three columns; zeros are left out.
+/// Sizes in two columns; zeros are left out.
 fn print_sizes(m: &Model, out: &mut dyn Write) -> Result<(), Failure> {
     let mass: f64 = m.body_mass.iter().sum();
     let mut cells: Vec<String> = sizes(m)
@@ -231,6 +226,6 @@ fn json(m: &Model) -> Value {
             "sensor": m.names.sensor,
             "key": m.names.key,
         },
-        "unsupported": unsupported(m),
+        "unsupported": coverage::left_out(m),
     })
 }

@@ -160,7 +160,7 @@ fn print(
     };
     let origin = if arguments.model.is_some() { "" } else { " (built in)" };
     writeln!(out, "{BOLD}{}{BOLD:#}{origin}  at {}\n", m.name, arguments.state.describe())?;
-    for sentence in coverage::left_out(m).iter().chain(&m.unsupported) {
+    for sentence in coverage::left_out(m) {
         writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
     }
     let (nx, nu, ns) = (t.A.nrows(), m.nu, m.nsensordata);
@@ -301,8 +301,6 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
     let c = &results.controllability;
     let eigenvalues: Vec<[f64; 2]> = results.eigenvalues.iter().map(|x| [x.re, x.im]).collect();
     let one_sided: Vec<&str> = t.one_sided().map(|(name, _)| name).collect();
-    let left_out: Vec<String> =
-        coverage::left_out(m).into_iter().chain(m.unsupported.iter().cloned()).collect();
     let value = json!({
         "model": m.name,
         "timestep": m.opt.timestep,
@@ -311,7 +309,7 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
         "seconds": {"centered": results.seconds[0], "forward": results.seconds[1]},
         "forward_minus_centered": {"worst": results.worst.0, "entry": results.worst.1},
         "one_sided": one_sided,
-        "left_out": left_out,
+        "left_out": coverage::left_out(m),
         "eigenvalues": eigenvalues,
         "spectral_radius": results.eigenvalues.first().map(|x| x.magnitude()),
         "controllability": {"rank": c.rank, "of": c.size},

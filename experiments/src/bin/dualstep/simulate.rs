@@ -149,10 +149,7 @@ fn print(
     let last = t.rows() - 1;
     let simulated = t.time[last] - t.time[0];
     writeln!(out, "{BOLD}{}{BOLD:#}  from {}", m.name, arguments.state.describe())?;
-    if let Some(sentence) = coverage::left_out(m) {
-        writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
-    }
-    for sentence in &m.unsupported {
+    for sentence in coverage::left_out(m) {
         writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
     }
     let integrator = crate::info::integrator(m.opt.integrator);
@@ -194,8 +191,6 @@ fn print_json(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let last = t.rows() - 1;
-    let left_out: Vec<String> =
-        coverage::left_out(m).into_iter().chain(m.unsupported.iter().cloned()).collect();
     let value = json!({
         "model": m.name,
         "completed": completed,
@@ -203,7 +198,7 @@ fn print_json(
         "timestep": m.opt.timestep,
         "integrator": crate::info::integrator(m.opt.integrator),
         "seconds": seconds,
-        "left_out": left_out,
+        "left_out": coverage::left_out(m),
         "energy": {"first": t.energy.row(0).to_vec(), "last": t.energy.row(last).to_vec()},
         "last": {
             "time": t.time[last],
