@@ -59,6 +59,17 @@ pub fn forward_dynamics<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), Ste
     Ok(())
 }
 
+/// What a forward pass may take over from the one before it, because the state it depends on is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reuse {
+    /// Nothing.
+    Nothing,
+    /// What depends on position and time only.
+    Position,
+    /// What depends on position, velocity and time only, not on activations, controls and applied forces.
+    Velocity,
+}
+
 /// Forward dynamics, sensors, and energy where the model asks for it.
 ///
 /// Sensors and energy belong to this state, before any integration.
@@ -68,25 +79,37 @@ pub fn forward_dynamics<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), Ste
 ///
 /// Source: MuJoCo `mj_forward`.
 pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    forward_reuse(m, d, Reuse::Nothing)
+}
+
+/// As [`forward`], where `d` still holds what an earlier pass computed from the same positions (velocities).
+///
+/// # Errors
+/// The inertia matrix is not positive definite.
+///
+/// Source: MuJoCo `mj_forwardSkip`.
+pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
     let sensors = m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
     let energy = m.opt.enabled(enable::ENERGY)
-        || m.sensor_type
-            .iter()
-            .any(|s| matches!(s, SensorType::EPotential | SensorType::EKinetic));
+        || m.sensor_type.iter().any(|s| matches!(s, SensorType::EPotential | SensorType::EKinetic));
 
-    fwd_position(m, d)?;
-    if energy {
-        energy_pos(m, d);
+    if reuse < Reuse::Position {
+        fwd_position(m, d)?;
+        if energy {
+            energy_pos(m, d);
+        }
+        if sensors {
+            sensor_pos(m, d);
+        }
     }
-    if sensors {
-        sensor_pos(m, d);
-    }
-    fwd_velocity(m, d);
-    if energy {
-        energy_vel(m, d);
-    }
-    if sensors {
-        sensor_vel(m, d);
+    if reuse < Reuse::Velocity {
+        fwd_velocity(m, d);
+        if energy {
+            energy_vel(m, d);
+        }
+        if sensors {
+            sensor_vel(m, d);
+        }
     }
     fwd_acceleration(m, d);
     if sensors {
@@ -104,12 +127,25 @@ pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
 ///
 /// Source: MuJoCo `mj_step`.
 pub fn step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    step_reuse(m, d, Reuse::Nothing)
+}
+
+/// As [`step`], where `d` still holds what an earlier step or forward pass computed from the same positions
+/// (velocities). RK4 leaves results of its last stage behind, so after it there is nothing to reuse.
+///
+/// # Errors
+/// As [`step`].
+///
+/// # Panics
+/// If something is to be reused with RK4.
+pub fn step_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
+    assert!(reuse == Reuse::Nothing || m.opt.integrator != Integrator::RK4);
     let time = d.time;
     d.scratch.qpos.copy_from_slice(&d.qpos);
     d.scratch.qvel.copy_from_slice(&d.qvel);
     d.scratch.act.copy_from_slice(&d.act);
 
-    let result = try_step(m, d);
+    let result = try_step(m, d, reuse);
     if result.is_err() {
         d.time = time;
         d.qpos.copy_from_slice(&d.scratch.qpos);
@@ -119,12 +155,12 @@ pub fn step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
     result
 }
 
-fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
     check_finite(StepStage::Input, "qpos", &d.qpos)?;
     check_finite(StepStage::Input, "qvel", &d.qvel)?;
     check_finite(StepStage::Input, "act", &d.act)?;
     check_finite(StepStage::Input, "ctrl", &d.ctrl)?;
-    forward(m, d)?;
+    forward_reuse(m, d, reuse)?;
     check_finite(StepStage::Acceleration, "qacc", &d.qacc)?;
 
     match m.opt.integrator {

@@ -8,8 +8,9 @@
 //! Columns are independent and computed in parallel. Each starts from a copy of the same state, and no sum
 //! crosses columns, so the result is the same, bit for bit, for any number of threads.
 
-use dualstep::forward::step;
+use dualstep::forward::{Reuse, forward, step, step_reuse};
 use dualstep::integrate::integrate_pos;
+use dualstep::model::Integrator;
 use dualstep::{Data, Model, StepError};
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -173,7 +174,8 @@ impl FdWorkspace {
 /// Controls are nudged within their range only: at a limit the difference is one-sided, as in `MuJoCo`, and
 /// [`Transition::difference`] says so.
 ///
-/// Source: MuJoCo `mjd_transitionFD`. Cost: 1 + (2nv + na + nu) steps, twice as many centred.
+/// Source: MuJoCo `mjd_transitionFD`. Cost: 1 + (2nv + na + nu) steps, twice as many centred; what depends on
+/// positions (velocities) only is not computed again where those stay.
 ///
 /// # Errors
 /// If a step fails; the message names what was nudged.
@@ -261,7 +263,13 @@ impl Worker {
         (first, stride): (usize, usize),
     ) -> Result<(), (usize, StepError)> {
         let length = ndx(m) + m.nsensordata;
-        for (slot, column) in (first..ndx(m) + m.nu).step_by(stride).enumerate() {
+        // what the nudges do not touch is computed once; an error here was met in the step itself
+        self.d.set_state_from(base);
+        forward(m, &mut self.d).map_err(|source| (first, source))?;
+        // from the back: controls and activations leave positions and velocities alone, velocities leave
+        // positions alone
+        let columns = (first..ndx(m) + m.nu).step_by(stride).enumerate();
+        for (slot, column) in columns.rev() {
             let out = slot * length..(slot + 1) * length;
             let difference = self
                 .difference(m, base, config, next, input(m, column), out)
@@ -322,6 +330,12 @@ impl Worker {
         eps: f64,
     ) -> Result<(), StepError> {
         self.d.set_state_from(base);
+        let reuse = match input {
+            _ if m.opt.integrator == Integrator::RK4 => Reuse::Nothing,
+            Input::Position(_) => Reuse::Nothing,
+            Input::Velocity(_) => Reuse::Position,
+            Input::Activation(_) | Input::Control(_) => Reuse::Velocity,
+        };
         match input {
             Input::Position(i) => {
                 self.direction[i] = 1.0;
@@ -332,7 +346,7 @@ impl Worker {
             Input::Activation(i) => self.d.act[i] += eps,
             Input::Control(i) => self.d.ctrl[i] += eps,
         }
-        step(m, &mut self.d)
+        step_reuse(m, &mut self.d, reuse)
     }
 
     /// Copies this worker's columns to their places in A, B, C and D.
@@ -474,6 +488,42 @@ mod tests {
         assert!(one.A.iter().all(|x| x.is_finite()));
         for threads in [2, 3, 16, 64] {
             assert_eq!(one, on(threads));
+        }
+    }
+
+    // columns reuse what their nudge leaves alone: the same bits as whole steps
+    #[test]
+    fn reuse_changes_nothing() {
+        let (mut m, _) = load(BALLS);
+        use Integrator::{Euler, Implicit, ImplicitFast, ImplicitSpringDamper, RK4};
+        for integrator in [Euler, RK4, Implicit, ImplicitFast, ImplicitSpringDamper] {
+            m.opt.integrator = integrator;
+            let mut d = Data::new(&m);
+            d.qvel.iter_mut().enumerate().for_each(|(i, v)| *v = 0.3 * (i as f64 + 1.0).cos());
+            d.ctrl[0] = 0.7;
+            let t = mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap();
+            for column in 0..ndx(&m) + m.nu {
+                let after = |eps: f64| {
+                    let mut d = d.clone();
+                    match input(&m, column) {
+                        Input::Position(i) => {
+                            let mut direction = vec![0.0; m.nv];
+                            direction[i] = 1.0;
+                            integrate_pos(&m, &mut d.qpos, &direction, eps);
+                        }
+                        Input::Velocity(i) => d.qvel[i] += eps,
+                        Input::Activation(i) => d.act[i] += eps,
+                        Input::Control(i) => d.ctrl[i] += eps,
+                    }
+                    step(&m, &mut d).unwrap();
+                    State::of(&d)
+                };
+                let mut expected = vec![0.0; ndx(&m)];
+                after(1e-6).boxminus(&m, &after(-1e-6), 2e-6, &mut expected);
+                let (matrix, j) =
+                    if column < ndx(&m) { (&t.A, column) } else { (&t.B, column - ndx(&m)) };
+                assert_eq!(matrix.column(j).to_vec(), expected, "{integrator:?}, column {column}");
+            }
         }
     }
 
