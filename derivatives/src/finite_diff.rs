@@ -494,8 +494,8 @@ mod tests {
     // columns reuse what their nudge leaves alone: the same bits as whole steps
     #[test]
     fn reuse_changes_nothing() {
-        let (mut m, _) = load(BALLS);
         use Integrator::{Euler, Implicit, ImplicitFast, ImplicitSpringDamper, RK4};
+        let (mut m, _) = load(BALLS);
         for integrator in [Euler, RK4, Implicit, ImplicitFast, ImplicitSpringDamper] {
             m.opt.integrator = integrator;
             let mut d = Data::new(&m);

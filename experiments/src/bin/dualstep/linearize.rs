@@ -188,7 +188,11 @@ fn print(
         let [centered, forward] = seconds.map(style::duration);
         format!("{centered} {DIM}(forward differences {forward}){DIM:#}")
     })?;
-    row(out, "forward − centred", format!("{:.1e} at most {DIM}{}{DIM:#}", worst.0, worst.1))?;
+    let difference = match worst {
+        (0.0, _) => "0".to_owned(),
+        (worst, entry) => format!("{worst:.1e} at most {DIM}{entry}{DIM:#}"),
+    };
+    row(out, "forward − centred", difference)?;
     print_one_sided(t, out)?;
     print_analysis(arguments, m, results, out)?;
     if arguments.matrices || (nx <= 8 && nu <= 4) {
@@ -256,25 +260,31 @@ fn print_eigenvalues(
     writeln!(out, "\n{BOLD}Eigenvalues of A{BOLD:#} {DIM}largest first; s = ln λ / h{DIM:#}")?;
     let [a, b, c, d] = ["|λ|", "λ", "growth [1/s]", "frequency [Hz]"];
     writeln!(out, "  {DIM}{a:>9}  {b:<23}  {c:>14}  {d:>14}{DIM:#}")?;
+    let (growing, others): (Vec<_>, Vec<_>) = shown.into_iter().partition(|x| x.magnitude() > 1.0);
+    for lambda in growing {
+        print_eigenvalue(lambda, h, out)?;
+    }
     if ones > 0 {
         let what = format!("1 ({ones} times)");
         writeln!(out, "  {:>9.6}  {CYAN}{what:<23}{CYAN:#}  {:>14}  {:>14}", 1.0, 0, 0)?;
     }
-    for lambda in shown {
-        let (growth, frequency) = lambda.continuous(h);
-        let value = if lambda.im == 0.0 {
-            format!("{:.6}", lambda.re)
-        } else {
-            format!("{:.6} ± {:.6}i", lambda.re, lambda.im)
-        };
-        let frequency = style::number(frequency / std::f64::consts::TAU);
-        let growth = style::number(growth);
-        let magnitude = lambda.magnitude();
-        writeln!(
-            out,
-            "  {magnitude:>9.6}  {CYAN}{value:<23}{CYAN:#}  {growth:>14}  {frequency:>14}"
-        )?;
+    for lambda in others {
+        print_eigenvalue(lambda, h, out)?;
     }
+    Ok(())
+}
+
+fn print_eigenvalue(lambda: &Eigenvalue, h: f64, out: &mut dyn Write) -> Result<(), Failure> {
+    let (growth, frequency) = lambda.continuous(h);
+    let value = if lambda.im == 0.0 {
+        format!("{:.6}", lambda.re)
+    } else {
+        format!("{:.6} ± {:.6}i", lambda.re, lambda.im)
+    };
+    let frequency = style::number(frequency / std::f64::consts::TAU);
+    let growth = style::number(growth);
+    let magnitude = lambda.magnitude();
+    writeln!(out, "  {magnitude:>9.6}  {CYAN}{value:<23}{CYAN:#}  {growth:>14}  {frequency:>14}")?;
     Ok(())
 }
 
