@@ -10,19 +10,16 @@ use super::derived::may_collide;
 /// Collects one sentence for each kind of thing.
 pub fn write(ctx: &Context<'_>, m: &mut Model) {
     let mut found = vec![];
-    let mut count = |n: usize, what: &str| {
-        if n > 0 {
-            found.push(format!("{n} {what} not simulated yet"));
-        }
-    };
-    count(m.neq, "equality constraints:");
-    count(usize::from(may_collide(m)), "or more pairs of geoms may touch: contacts are");
+    count(&mut found, m.neq, "equality constraints:");
+    if may_collide(m) {
+        found.push("contacts: not simulated yet".to_owned());
+    }
     let limits = m.jnt_limited.iter().chain(&m.tendon_limited).filter(|l| **l).count();
-    count(limits, "joint and tendon limits:");
+    count(&mut found, limits, "joint and tendon limits:");
     let has_friction = |loss: &[f64]| loss.iter().filter(|f| **f > 0.0).count();
     if m.opt.friction == FrictionModel::Constraint {
         let losses = has_friction(&m.dof_frictionloss) + has_friction(&m.tendon_frictionloss);
-        count(losses, "friction losses:");
+        count(&mut found, losses, "friction losses:");
     }
     let mut kinds: Vec<(SensorType, usize)> = vec![];
     for kind in ctx.spec.sensors.iter().map(|s| s.kind).filter(|k| !is_simulated(*k)) {
@@ -32,12 +29,18 @@ pub fn write(ctx: &Context<'_>, m: &mut Model) {
         }
     }
     for (kind, n) in kinds {
-        count(n, &format!("`{}` sensors: values", kind.keyword()));
+        count(&mut found, n, &format!("`{}` sensors: values", kind.keyword()));
     }
     if m.opt.enabled(enable::SLEEP) {
         found.push("sleeping of trees: not simulated yet".to_owned());
     }
     m.unsupported = found;
+}
+
+fn count(found: &mut Vec<String>, n: usize, what: &str) {
+    if n > 0 {
+        found.push(format!("{n} {what} not simulated yet"));
+    }
 }
 
 /// Whether the values of a kind of sensor are computed: those of kinematics and smooth dynamics.
