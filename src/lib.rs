@@ -13,7 +13,6 @@ pub mod sensor;
 pub mod integrate;
 pub mod forward;
 pub mod inverse;
-/// Derived constants.
 pub mod set_const;
 pub mod mjcf;
 
