@@ -90,7 +90,7 @@ pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), FactorE
 }
 
 /// True if the body floats alone: one free joint, no children. Source: MuJoCo `mj_isFreeBody`.
-fn is_free_body(m: &Model, b: usize) -> bool {
+pub(crate) fn is_free_body(m: &Model, b: usize) -> bool {
     m.body_jntnum[b] == 1
         && m.jnt_type[m.body_jntadr[b]] == JointType::Free
         && m.tree_dofnum[m.dof_treeid[m.body_dofadr[b]]] == 6
