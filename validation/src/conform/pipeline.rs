@@ -29,26 +29,23 @@ pub fn without_constraints(m: &Model) -> Model {
     smooth
 }
 
-/// Everything that depends on state and inputs, the momenta of subtrees included.
-pub(super) fn forward(_m: &Model, _d: &mut Data<f64>) -> Result<(), String> {
-    // to become:
-    // dualstep::forward::forward(m, d).map_err(|e| e.to_string())?;
-    // dualstep::smooth::subtree_vel(m, d);
-    // Ok(())
-    Err("no forward dynamics yet".into())
+/// Everything that depends on state and inputs, energies and momenta of subtrees included.
+pub(super) fn forward(m: &Model, d: &mut Data<f64>) -> Result<(), String> {
+    dualstep::forward::forward(m, d).map_err(|e| e.to_string())?;
+    // these are computed on request only
+    dualstep::energy::energy(m, d);
+    dualstep::smooth::subtree_vel(m, d);
+    Ok(())
 }
 
 /// One step.
-pub(super) fn step(_m: &Model, _d: &mut Data<f64>) -> Result<(), String> {
-    // to become:
-    // dualstep::forward::step(m, d).map(|_| ()).map_err(|e| e.to_string())
-    Err("no steps yet".into())
+pub(super) fn step(m: &Model, d: &mut Data<f64>) -> Result<(), String> {
+    dualstep::forward::step(m, d).map_err(|e| e.to_string())
 }
 
 /// The joint-space inertia as a dense matrix, nv × nv.
-pub(super) fn full_m(m: &Model, _d: &Data<f64>) -> Vec<f64> {
-    // to become: dualstep::smooth::full_m(m, d)
-    vec![f64::NAN; m.nv * m.nv]
+pub(super) fn full_m(m: &Model, d: &Data<f64>) -> Vec<f64> {
+    dualstep::smooth::full_m(m, d)
 }
 
 /// Transition matrices `A B C D` by centred differences, row-major. None while there is no such
