@@ -261,7 +261,7 @@ impl<T: Scalar> Data<T> {
                 factor: (s(m.nM), s(m.nv)),
                 qderiv: if needs_qDeriv { QDeriv::new(m) } else { QDeriv::default() },
                 solve: ImplicitSolve::new(if needs_qDeriv { m.nv } else { 0 }),
-                rk4: if rk4 { Rk4Scratch::new(m) } else { Rk4Scratch::default() },
+                rk4: if rk4 { Rk4Scratch::new(m.nv, m.na) } else { Rk4Scratch::default() },
                 qpos: s(m.nq),
                 qvel: s(m.nv),
                 act: s(m.na),

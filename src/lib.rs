@@ -12,6 +12,7 @@ pub mod energy;
 pub mod sensor;
 pub mod integrate;
 pub mod forward;
+/// Derived constants.
 pub mod set_const;
 pub mod mjcf;
 

@@ -14,8 +14,8 @@ const A: [f64; 3] = [0.5, 0.5, 1.0];
 const B: [f64; 4] = [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0];
 
 /// Scratch of the four stages.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rk4Scratch<T> {
+#[derive(Clone, Debug)]
+pub(crate) struct Rk4Scratch<T: Scalar> {
     /// Stage velocities, pulled back to q₀ (4 × nv).
     K: [Vec<T>; 4],
     /// Stage accelerations (4 × nv).
@@ -29,16 +29,24 @@ pub(crate) struct Rk4Scratch<T> {
 }
 
 impl<T: Scalar> Rk4Scratch<T> {
-    pub(crate) fn new(m: &Model) -> Self {
-        let v = || std::array::from_fn(|_| vec![T::zero(); m.nv]);
+    /// Room for models with `nv` degrees of freedom and `na` activations.
+    pub(crate) fn new(nv: usize, na: usize) -> Self {
+        let stages = |n: usize| std::array::from_fn(|_| vec![T::zero(); n]);
+        let vector = |n: usize| vec![T::zero(); n];
         Self {
-            K: v(),
-            F: v(),
-            G: std::array::from_fn(|_| vec![T::zero(); m.na]),
-            u: vec![T::zero(); m.nv],
-            dv: vec![T::zero(); m.nv],
-            da: vec![T::zero(); m.na],
+            K: stages(nv),
+            F: stages(nv),
+            G: stages(na),
+            u: vector(nv),
+            dv: vector(nv),
+            da: vector(na),
         }
+    }
+}
+
+impl<T: Scalar> Default for Rk4Scratch<T> {
+    fn default() -> Self {
+        Self::new(0, 0)
     }
 }
 

@@ -9,7 +9,6 @@ use faer::{Conj, MatMut, MatRef, Par};
 use crate::status::FactorError;
 
 /// LU with partial pivoting of a general n × n matrix.
-#[derive(Debug)]
 pub struct DenseLu {
     n: usize,
     /// Both factors, column-major.
@@ -17,6 +16,12 @@ pub struct DenseLu {
     perm: Vec<usize>,
     perm_inv: Vec<usize>,
     scratch: MemBuffer,
+}
+
+impl std::fmt::Debug for DenseLu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DenseLu").field("n", &self.n).field("lu", &self.lu).finish_non_exhaustive()
+    }
 }
 
 impl Clone for DenseLu {

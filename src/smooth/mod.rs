@@ -9,7 +9,7 @@ mod crb;
 pub mod jacobian;
 mod kinematics;
 pub mod muscle;
-mod object;
+pub(crate) mod object;
 mod passive;
 pub mod poly;
 pub mod qderiv;

@@ -19,7 +19,7 @@ use crate::model::Model;
 use crate::scalar::Scalar;
 
 /// The derivative and the scratch that it needs, allocated once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct QDeriv<T: Scalar> {
     /// d(qfrc_smooth)/d(qvel), dense, row-major (nv × nv): row the force, column the velocity.
     pub qDeriv: Vec<T>,
@@ -37,6 +37,13 @@ impl<T: Scalar> QDeriv<T> {
             flow: vec![Matrix6::zeros(); m.nbody],
             w: vec![SpatialVec::zero(); m.nv],
         }
+    }
+}
+
+impl<T: Scalar> Default for QDeriv<T> {
+    /// No room at all.
+    fn default() -> Self {
+        Self { qDeriv: vec![], flow: vec![], w: vec![] }
     }
 }
 
