@@ -12,7 +12,6 @@ pub mod energy;
 pub mod sensor;
 pub mod integrate;
 pub mod forward;
-/// Derived constants.
 pub mod set_const;
 pub mod mjcf;
 
