@@ -1,13 +1,13 @@
 //! What a model contains that is read but not simulated yet.
 
 use crate::mjcf::spec::SensorType;
+use crate::model::Model;
 use crate::model::options::enable;
-use crate::model::{FrictionModel, Model};
 
 use super::context::Context;
-use super::derived::may_collide;
 
-/// Collects one sentence for each kind of thing.
+/// Collects one sentence for each kind of thing. Constraints are not among them: whether they matter depends
+/// on options that may change after loading.
 pub fn write(ctx: &Context<'_>, m: &mut Model) {
     let mut found = vec![];
     let mut count = |n: usize, what: &str| {
@@ -15,15 +15,6 @@ pub fn write(ctx: &Context<'_>, m: &mut Model) {
             found.push(format!("{n} {what} not simulated yet"));
         }
     };
-    count(m.neq, "equality constraints:");
-    count(usize::from(may_collide(m)), "or more pairs of geoms may touch: contacts are");
-    let limits = m.jnt_limited.iter().chain(&m.tendon_limited).filter(|l| **l).count();
-    count(limits, "joint and tendon limits:");
-    let has_friction = |loss: &[f64]| loss.iter().filter(|f| **f > 0.0).count();
-    if m.opt.friction == FrictionModel::Constraint {
-        let losses = has_friction(&m.dof_frictionloss) + has_friction(&m.tendon_frictionloss);
-        count(losses, "friction losses:");
-    }
     let mut kinds: Vec<(SensorType, usize)> = vec![];
     for kind in ctx.spec.sensors.iter().map(|s| s.kind).filter(|k| !is_simulated(*k)) {
         match kinds.iter_mut().find(|(k, _)| *k == kind) {
