@@ -1,1 +1,13 @@
-//! dualstep
+//! Derivatives of one simulation step: `dx⁺ = A dx + B du`, `dy = C dx + D du`.
+//!
+//! | method | what it differentiates | cost | when to use it |
+//! |---|---|---|---|
+//! | [`finite_diff`] | the step as a black box, `mjd_transitionFD` | one or two steps a column | as `MuJoCo` does it |
+//!
+//! The state tangent and the names of rows and columns are in [`tangent`].
+
+pub mod tangent;
+
+pub mod finite_diff;
+
+pub use finite_diff::{FdConfig, FdWorkspace, Transition, TransitionError, mjd_transition_fd};

@@ -212,16 +212,3 @@ fn trees_of_actuator(m: &Model, a: usize) -> Vec<usize> {
     };
     bodies.into_iter().flatten().filter_map(|b| m.body_treeid[b]).collect()
 }
-
-/// True if any part of the model may touch another: then contacts matter.
-pub fn may_collide(m: &Model) -> bool {
-    let pairs = (WORLD..m.ngeom).any(|i| {
-        (i + 1..m.ngeom).any(|j| {
-            let bodies_differ = m.body_weldid[m.geom_bodyid[i]] != m.body_weldid[m.geom_bodyid[j]];
-            let bits = (m.geom_contype[i] & m.geom_conaffinity[j])
-                | (m.geom_contype[j] & m.geom_conaffinity[i]);
-            bodies_differ && bits != 0
-        })
-    });
-    pairs || m.npair > 0
-}

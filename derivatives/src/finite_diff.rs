@@ -1,0 +1,507 @@
+//! Transition matrices by finite differences of whole steps, as MuJoCo's `mjd_transitionFD`.
+//!
+//! A column of A or B is the difference of the states after a step from two nudged states, divided by the
+//! distance of the nudges. Nudges and differences live on the state tangent ([`crate::tangent`]), so
+//! quaternions stay unit. Sensors are evaluated before the state is integrated: C and D belong to the
+//! pre-step state.
+//!
+//! Columns are independent and computed in parallel. Each starts from a copy of the same state, and no sum
+//! crosses columns, so the result is the same, bit for bit, for any number of threads.
+
+use dualstep::forward::step;
+use dualstep::integrate::integrate_pos;
+use dualstep::{Data, Model, StepError};
+use ndarray::Array2;
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::tangent::{State, ctrl_names, ndx, sensor_names, state_names};
+
+/// How to take the differences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FdConfig {
+    /// Centred differences, twice the cost and an error of order eps² instead of eps.
+    pub centered: bool,
+    /// Size of a nudge, in the unit of what is nudged.
+    pub eps: f64,
+}
+
+impl Default for FdConfig {
+    fn default() -> Self {
+        Self { centered: true, eps: 1e-6 }
+    }
+}
+
+/// How a column was differenced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Nudged to both sides.
+    Centered,
+    /// Nudged forward only.
+    Forward,
+    /// Nudged backward only: the control is at the upper end of its range.
+    Backward,
+    /// Not nudged, the column is zero: the control is outside its range, or the range is narrower than eps.
+    Zero,
+}
+
+/// Linearization of one step at a state: `dx⁺ = A dx + B du`, `dy = C dx + D du`, with
+/// `dx = [dq (nv), dv (nv), da (na)]`, `u` the controls and `y` the sensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transition {
+    /// d next state / d state, (2nv+na) × (2nv+na).
+    pub A: Array2<f64>,
+    /// d next state / d control, (2nv+na) × nu.
+    pub B: Array2<f64>,
+    /// d sensors / d state, nsensordata × (2nv+na), before the step.
+    pub C: Array2<f64>,
+    /// d sensors / d control, nsensordata × nu, before the step.
+    pub D: Array2<f64>,
+    /// Rows and columns of A, rows of B, columns of C.
+    pub state_names: Vec<String>,
+    /// Columns of B and D.
+    pub ctrl_names: Vec<String>,
+    /// Rows of C and D.
+    pub sensor_names: Vec<String>,
+    /// How each column of A and C, then each of B and D, was differenced (2nv+na + nu).
+    pub difference: Vec<Difference>,
+}
+
+impl Transition {
+    /// Zero matrices of the model's sizes, with their names.
+    pub fn new(m: &Model) -> Self {
+        let (nx, nu, ns) = (ndx(m), m.nu, m.nsensordata);
+        Self {
+            A: Array2::zeros((nx, nx)),
+            B: Array2::zeros((nx, nu)),
+            C: Array2::zeros((ns, nx)),
+            D: Array2::zeros((ns, nu)),
+            state_names: state_names(m),
+            ctrl_names: ctrl_names(m),
+            sensor_names: sensor_names(m),
+            difference: vec![Difference::Zero; nx + nu],
+        }
+    }
+
+    /// Names of the columns that were nudged to one side only, or not at all, although centred differences
+    /// were asked for.
+    pub fn one_sided(&self) -> impl Iterator<Item = (&str, Difference)> {
+        let names = self.state_names.iter().chain(&self.ctrl_names);
+        let named = names.map(String::as_str).zip(self.difference.iter().copied());
+        named.filter(|(_, difference)| *difference != Difference::Centered)
+    }
+}
+
+/// Why there is no linearization.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum TransitionError {
+    /// The nudge is not a positive number.
+    #[error("the finite-difference step must be positive and finite, found {0}")]
+    Eps(f64),
+    /// The step from the state itself fails.
+    #[error("the step to linearize fails: {0}")]
+    Step(#[source] StepError),
+    /// The step from a nudged state fails.
+    #[error("the step fails when {name} is nudged: {source}")]
+    Column {
+        /// Which state or control was nudged.
+        name: String,
+        /// How the step fails.
+        source: StepError,
+    },
+}
+
+/// Everything that [`mjd_transition_fd_into`] writes on its way: one set of data for each thread.
+#[derive(Debug)]
+pub struct FdWorkspace {
+    /// State after the step, and sensors before it.
+    next: Outcome,
+    workers: Vec<Worker>,
+}
+
+/// What a step gives.
+#[derive(Debug)]
+struct Outcome {
+    state: State<f64>,
+    sensordata: Vec<f64>,
+}
+
+/// Data of one thread, and the columns it computed.
+#[derive(Debug)]
+struct Worker {
+    d: Data<f64>,
+    /// Unit tangent of the positions (nv), zero between uses.
+    direction: Vec<f64>,
+    plus: Outcome,
+    minus: Outcome,
+    /// Columns of [A; C] and [B; D], one after the other.
+    columns: Vec<f64>,
+    difference: Vec<Difference>,
+}
+
+/// What is nudged.
+#[derive(Clone, Copy, Debug)]
+enum Input {
+    Position(usize),
+    Velocity(usize),
+    Activation(usize),
+    Control(usize),
+}
+
+impl FdWorkspace {
+    /// A workspace for the model, for as many threads as the current rayon pool has.
+    pub fn new(m: &Model) -> Self {
+        let columns = ndx(m) + m.nu;
+        let nworkers = rayon::current_num_threads().clamp(1, columns.max(1));
+        let share = columns.div_ceil(nworkers);
+        let worker = || Worker {
+            d: Data::new(m),
+            direction: vec![0.0; m.nv],
+            plus: Outcome::new(m),
+            minus: Outcome::new(m),
+            columns: vec![0.0; share * (ndx(m) + m.nsensordata)],
+            difference: vec![Difference::Zero; share],
+        };
+        let workers = std::iter::repeat_with(worker).take(nworkers).collect();
+        Self { next: Outcome::new(m), workers }
+    }
+}
+
+/// A, B, C and D of one step at the state of `d`, which stays as it is.
+///
+/// Controls are nudged within their range only: at a limit the difference is one-sided, as in `MuJoCo`, and
+/// [`Transition::difference`] says so.
+///
+/// Source: MuJoCo `mjd_transitionFD`. Cost: 1 + (2nv + na + nu) steps, twice as many centred.
+///
+/// # Errors
+/// If a step fails; the message names what was nudged.
+pub fn mjd_transition_fd(
+    m: &Model,
+    d: &Data<f64>,
+    config: &FdConfig,
+) -> Result<Transition, TransitionError> {
+    let mut transition = Transition::new(m);
+    mjd_transition_fd_into(m, d, config, &mut FdWorkspace::new(m), &mut transition)?;
+    Ok(transition)
+}
+
+/// As [`mjd_transition_fd`], into matrices and through a workspace that are used again.
+///
+/// # Errors
+/// If a step fails; the message names what was nudged.
+///
+/// # Panics
+/// If `workspace` or `transition` belong to a model of other sizes.
+pub fn mjd_transition_fd_into(
+    m: &Model,
+    d: &Data<f64>,
+    config: &FdConfig,
+    workspace: &mut FdWorkspace,
+    transition: &mut Transition,
+) -> Result<(), TransitionError> {
+    if !(config.eps > 0.0 && config.eps.is_finite()) {
+        return Err(TransitionError::Eps(config.eps));
+    }
+    let FdWorkspace { next, workers } = workspace;
+
+    // the step itself: the reference of one-sided differences
+    let first = &mut workers[0];
+    first.d.set_state_from(d);
+    step(m, &mut first.d).map_err(TransitionError::Step)?;
+    next.read(&first.d);
+
+    // worker w computes columns w, w + W, w + 2W, …
+    let (next, count) = (&*next, workers.len());
+    let failure = workers
+        .par_iter_mut()
+        .enumerate()
+        .filter_map(|(w, worker)| worker.run(m, d, config, next, (w, count)).err())
+        .min_by_key(|(column, _)| *column);
+    if let Some((column, source)) = failure {
+        let name = transition.state_names.iter().chain(&transition.ctrl_names).nth(column);
+        return Err(TransitionError::Column { name: name.cloned().unwrap_or_default(), source });
+    }
+    for (w, worker) in workers.iter().enumerate() {
+        worker.hand_over(m, (w, count), transition);
+    }
+    Ok(())
+}
+
+impl Outcome {
+    fn new(m: &Model) -> Self {
+        Self { state: State::new(m), sensordata: vec![0.0; m.nsensordata] }
+    }
+
+    fn read(&mut self, d: &Data<f64>) {
+        self.state.read(d);
+        self.sensordata.copy_from_slice(&d.sensordata);
+    }
+
+    /// `(self − from) / h` into a column: the state's tangent, then the sensors.
+    fn minus(&self, m: &Model, from: &Self, h: f64, column: &mut [f64]) {
+        let (state, sensors) = column.split_at_mut(ndx(m));
+        self.state.boxminus(m, &from.state, h, state);
+        for (dy, (y, from)) in sensors.iter_mut().zip(self.sensordata.iter().zip(&from.sensordata))
+        {
+            *dy = (y - from) / h;
+        }
+    }
+}
+
+impl Worker {
+    /// Computes this worker's share of the columns; on failure, the column and why.
+    fn run(
+        &mut self,
+        m: &Model,
+        base: &Data<f64>,
+        config: &FdConfig,
+        next: &Outcome,
+        (first, stride): (usize, usize),
+    ) -> Result<(), (usize, StepError)> {
+        let length = ndx(m) + m.nsensordata;
+        for (slot, column) in (first..ndx(m) + m.nu).step_by(stride).enumerate() {
+            let out = slot * length..(slot + 1) * length;
+            let difference = self
+                .difference(m, base, config, next, input(m, column), out)
+                .map_err(|source| (column, source))?;
+            self.difference[slot] = difference;
+        }
+        Ok(())
+    }
+
+    /// One column: `dx⁺` and `dy` by an input, into `columns[out]`.
+    fn difference(
+        &mut self,
+        m: &Model,
+        base: &Data<f64>,
+        config: &FdConfig,
+        next: &Outcome,
+        input: Input,
+        out: std::ops::Range<usize>,
+    ) -> Result<Difference, StepError> {
+        let eps = config.eps;
+        let forward = allowed(m, base, input, eps);
+        let backward = (config.centered || !forward) && allowed(m, base, input, -eps);
+        if forward {
+            self.nudged_step(m, base, input, eps)?;
+            self.plus.read(&self.d);
+        }
+        if backward {
+            self.nudged_step(m, base, input, -eps)?;
+            self.minus.read(&self.d);
+        }
+        let column = &mut self.columns[out];
+        Ok(match (forward, backward) {
+            (true, true) => {
+                self.plus.minus(m, &self.minus, 2.0 * eps, column);
+                Difference::Centered
+            }
+            (true, false) => {
+                self.plus.minus(m, next, eps, column);
+                Difference::Forward
+            }
+            (false, true) => {
+                next.minus(m, &self.minus, eps, column);
+                Difference::Backward
+            }
+            (false, false) => {
+                column.fill(0.0);
+                Difference::Zero
+            }
+        })
+    }
+
+    /// A step from the state of `base`, moved by `eps` along an input.
+    fn nudged_step(
+        &mut self,
+        m: &Model,
+        base: &Data<f64>,
+        input: Input,
+        eps: f64,
+    ) -> Result<(), StepError> {
+        self.d.set_state_from(base);
+        match input {
+            Input::Position(i) => {
+                self.direction[i] = 1.0;
+                integrate_pos(m, &mut self.d.qpos, &self.direction, eps);
+                self.direction[i] = 0.0;
+            }
+            Input::Velocity(i) => self.d.qvel[i] += eps,
+            Input::Activation(i) => self.d.act[i] += eps,
+            Input::Control(i) => self.d.ctrl[i] += eps,
+        }
+        step(m, &mut self.d).map(|_| ())
+    }
+
+    /// Copies this worker's columns to their places in A, B, C and D.
+    fn hand_over(&self, m: &Model, (first, stride): (usize, usize), to: &mut Transition) {
+        let (nx, ns) = (ndx(m), m.nsensordata);
+        for (slot, column) in (first..nx + m.nu).step_by(stride).enumerate() {
+            let values = &self.columns[slot * (nx + ns)..(slot + 1) * (nx + ns)];
+            let (upper, lower, j) = if column < nx {
+                (&mut to.A, &mut to.C, column)
+            } else {
+                (&mut to.B, &mut to.D, column - nx)
+            };
+            for (i, value) in values.iter().enumerate() {
+                if i < nx {
+                    upper[[i, j]] = *value;
+                } else {
+                    lower[[i - nx, j]] = *value;
+                }
+            }
+            to.difference[column] = self.difference[slot];
+        }
+    }
+}
+
+/// What the columns of [A B] nudge, in their order.
+fn input(m: &Model, column: usize) -> Input {
+    let nx = ndx(m);
+    if column < m.nv {
+        Input::Position(column)
+    } else if column < 2 * m.nv {
+        Input::Velocity(column - m.nv)
+    } else if column < nx {
+        Input::Activation(column - 2 * m.nv)
+    } else {
+        Input::Control(column - nx)
+    }
+}
+
+/// Whether the nudge stays within the range of a control; other inputs have none.
+fn allowed(m: &Model, d: &Data<f64>, input: Input, eps: f64) -> bool {
+    let Input::Control(i) = input else { return true };
+    let [low, high] = m.actuator_ctrlrange[i];
+    let within = |u: f64| (low..=high).contains(&u);
+    !m.actuator_ctrllimited[i] || (within(d.ctrl[i]) && within(d.ctrl[i] + eps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dualstep::mjcf::load_model_str;
+
+    // a mass on rails with a spring: semi-implicit Euler is v⁺ = v + h (u − k q)/M, q⁺ = q + h v⁺
+    const SPRING: &str = r#"
+    <mujoco>
+      <option timestep=".01"/>
+      <worldbody>
+        <body>
+          <joint name="rail" type="slide" axis="1 0 0" stiffness="3"/>
+          <geom size=".1" mass="2"/>
+        </body>
+      </worldbody>
+      <actuator><motor name="push" joint="rail" ctrllimited="true" ctrlrange="-1 1"/></actuator>
+      <sensor><jointpos name="where" joint="rail"/><actuatorfrc name="effort" actuator="push"/></sensor>
+    </mujoco>"#;
+
+    const BALLS: &str = r#"
+    <mujoco>
+      <worldbody>
+        <body>
+          <freejoint/>
+          <geom type="box" size=".1 .2 .3" density="500"/>
+          <body pos="0 .3 .3">
+            <joint name="hip" type="ball" damping=".1" stiffness="1"/>
+            <geom type="capsule" fromto="0 0 0 .3 .1 .4" size=".05"/>
+          </body>
+        </body>
+      </worldbody>
+      <actuator><motor joint="hip" gear="1 .2 .3"/></actuator>
+    </mujoco>"#;
+
+    fn load(xml: &str) -> (Model, Data<f64>) {
+        let m = load_model_str(xml, "test.xml", std::path::Path::new(".")).unwrap();
+        let d = Data::new(&m);
+        (m, d)
+    }
+
+    fn close(a: &Array2<f64>, b: &[f64]) {
+        let worst = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-8, "{a} against {b:?}");
+    }
+
+    #[test]
+    fn spring_on_rails_by_hand() {
+        let (m, mut d) = load(SPRING);
+        d.qpos[0] = 0.4;
+        let before = d.clone();
+        let (h, k, mass) = (0.01, 3.0, 2.0);
+        for centered in [false, true] {
+            let config = FdConfig { centered, ..FdConfig::default() };
+            let t = mjd_transition_fd(&m, &d, &config).unwrap();
+            close(&t.A, &[1.0 - h * h * k / mass, h, -h * k / mass, 1.0]);
+            close(&t.B, &[h * h / mass, h / mass]);
+            close(&t.C, &[1.0, 0.0, 0.0, 0.0]);
+            close(&t.D, &[0.0, 1.0]);
+            assert_eq!(t.state_names, ["rail.q", "rail.v"]);
+        }
+        assert_eq!((d.time, d.qpos), (before.time, before.qpos));
+    }
+
+    #[test]
+    fn controls_at_a_limit_are_nudged_inwards() {
+        let (m, mut d) = load(SPRING);
+        let cases = [
+            (1.0, Difference::Backward),
+            (-1.0, Difference::Forward),
+            (0.3, Difference::Centered),
+            (1.5, Difference::Zero),
+        ];
+        for (ctrl, expected) in cases {
+            d.ctrl[0] = ctrl;
+            let t = mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap();
+            assert_eq!(t.difference, [Difference::Centered, Difference::Centered, expected]);
+            let gain = if expected == Difference::Zero { 0.0 } else { 0.005 };
+            close(&t.B, &[0.01 * gain, gain]);
+        }
+        assert_eq!(mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap().one_sided().count(), 1);
+    }
+
+    #[test]
+    fn bitwise_equal_for_any_number_of_threads() {
+        let (m, mut d) = load(BALLS);
+        d.qvel.iter_mut().enumerate().for_each(|(i, v)| *v = 0.3 * (i as f64 + 1.0).cos());
+        d.ctrl[0] = 0.7;
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap())
+        };
+        let one = on(1);
+        assert!(one.A.iter().all(|x| x.is_finite()));
+        for threads in [2, 3, 16, 64] {
+            assert_eq!(one, on(threads));
+        }
+    }
+
+    #[test]
+    fn a_workspace_can_be_used_again() {
+        let (m, mut d) = load(BALLS);
+        let config = FdConfig::default();
+        let fresh = mjd_transition_fd(&m, &d, &config).unwrap();
+        let mut workspace = FdWorkspace::new(&m);
+        let mut t = Transition::new(&m);
+        d.ctrl[0] = 1.0;
+        mjd_transition_fd_into(&m, &d, &config, &mut workspace, &mut t).unwrap();
+        assert_ne!(fresh.A, t.A);
+        d.ctrl[0] = 0.0;
+        mjd_transition_fd_into(&m, &d, &config, &mut workspace, &mut t).unwrap();
+        assert_eq!(fresh, t);
+    }
+
+    #[test]
+    fn bad_input_is_an_error() {
+        let (m, mut d) = load(SPRING);
+        for eps in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let config = FdConfig { eps, centered: true };
+            let error = mjd_transition_fd(&m, &d, &config).unwrap_err();
+            assert!(matches!(error, TransitionError::Eps(_)));
+        }
+        d.qvel[0] = f64::NAN;
+        let error = mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap_err();
+        assert!(error.to_string().starts_with("the step to linearize fails: qvel[0] is NaN"));
+    }
+}

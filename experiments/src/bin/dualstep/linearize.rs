@@ -1,0 +1,323 @@
+//! `dualstep linearize`: A and B of one step, and what they say.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use dualstep::mjcf::{load_model, load_model_str};
+use dualstep::{Data, Model};
+use dualstep_derivatives::finite_diff::{Difference, mjd_transition_fd_into};
+use dualstep_derivatives::{FdConfig, FdWorkspace, Transition};
+use dualstep_experiments::coverage;
+use dualstep_experiments::linear::{
+    Controllability, Eigenvalue, RANK_TOLERANCE, controllability, eigenvalues,
+};
+use dualstep_experiments::record::save_transition;
+use ndarray::Array2;
+use serde_json::json;
+
+use crate::failure::{Exit, Failure};
+use crate::model_args::{OptionArgs, StateArgs, positive};
+use crate::style::{self, BOLD, CYAN, DIM, GREEN, YELLOW};
+
+/// A and B of one step by finite differences, eigenvalues, controllability
+///
+/// dx⁺ = A dx + B du, with dx = [dq (nv), dv (nv), da (na)]. Sensors are dy = C dx + D du, before the
+/// step.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// MJCF file [default: a humanoid that is built in]
+    model: Option<PathBuf>,
+    #[command(flatten)]
+    state: StateArgs,
+    /// Write A B C D, the names of rows and columns (state_names ctrl_names sensor_names), the
+    /// timestep and the state they were taken at
+    #[arg(long, value_name = "FILE.npz")]
+    out: Option<PathBuf>,
+    /// Size of the nudges
+    #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = positive)]
+    eps: f64,
+    /// Eigenvalues to show
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    eigenvalues: usize,
+    /// Print A and B; without the flag, only if they are small
+    #[arg(long)]
+    matrices: bool,
+    /// Print JSON instead of text, with all of A and B
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    options: OptionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dualstep linearize
+  dualstep linearize cartpole.xml --keyframe upright --matrices
+  dualstep linearize arm.xml --state state.npz --out AB.npz
+  python -c \"import numpy; z = numpy.load('AB.npz'); print(z['A'], z['state_names'])\"
+
+Files:
+  --state reads  qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat time, each
+                 optional, with MuJoCo's shapes; of a trajectory (one row a step) the last row
+  --out writes   A B C D state_names ctrl_names sensor_names timestep, and the keys of a state
+
+Names: `knee.q` and `knee.v` are position and velocity of joint knee. Joints of several degrees of
+freedom have .x .y .z (translation) and .rot_x .rot_y .rot_z (rotation in the body frame).
+`arm.act` is the activation of actuator arm.
+
+Exit codes: 0 success · 1 a step failed · 2 wrong usage · 3 the model cannot be loaded
+            4 a file cannot be read or written";
+
+/// The model of `linearize` without arguments.
+const HUMANOID: &str = include_str!("../../../../validation/models/humanoid.xml");
+
+/// All that is shown.
+struct Results {
+    centered: Transition,
+    /// Time of the centred and of the forward differences [s].
+    seconds: [f64; 2],
+    /// Largest difference of A and B between the two, and where.
+    worst: (f64, String),
+    eigenvalues: Vec<Eigenvalue>,
+    controllability: Controllability,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let mut m = match &arguments.model {
+        Some(path) => load_model(path),
+        None => load_model_str(HUMANOID, "humanoid.xml", Path::new(".")),
+    }?;
+    arguments.options.apply(&mut m);
+    let d = arguments.state.data(&m)?;
+    let results = analyse(&m, &d, arguments.eps)?;
+    if let Some(path) = &arguments.out {
+        save_transition(path, &m, &d, &results.centered)?;
+    }
+    if arguments.json {
+        print_json(&m, &results, out)?;
+    } else {
+        print(arguments, &m, &results, out)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn analyse(m: &Model, d: &Data<f64>, eps: f64) -> Result<Results, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::run(&error.to_string(), "linearize at another state, or with other options")
+    };
+    let mut workspace = FdWorkspace::new(m);
+    let mut timed = |centered: bool| {
+        let mut transition = Transition::new(m);
+        let begin = Instant::now();
+        let config = FdConfig { centered, eps };
+        mjd_transition_fd_into(m, d, &config, &mut workspace, &mut transition)
+            .map_err(|error| failed(&error))?;
+        Ok::<_, Failure>((transition, begin.elapsed().as_secs_f64()))
+    };
+    // the first linearization also warms up caches and threads, so the one that is shown comes after it
+    let (forward, _) = timed(false)?;
+    let (centered, centered_s) = timed(true)?;
+    let (_, forward_s) = timed(false)?;
+    let h = m.opt.timestep;
+    Ok(Results {
+        worst: worst_difference(&centered, &forward),
+        seconds: [centered_s, forward_s],
+        eigenvalues: eigenvalues(&centered.A).map_err(|error| failed(&error))?,
+        controllability: controllability(&centered.A, &centered.B, h, RANK_TOLERANCE)
+            .map_err(|error| failed(&error))?,
+        centered,
+    })
+}
+
+/// Largest difference between two linearizations in A and B, and the names of its row and column.
+fn worst_difference(a: &Transition, b: &Transition) -> (f64, String) {
+    let mut worst = (0.0, String::new());
+    let pairs = [(&a.A, &b.A, &a.state_names), (&a.B, &b.B, &a.ctrl_names)];
+    for (x, y, columns) in pairs {
+        for ((i, j), x) in x.indexed_iter() {
+            let difference = (x - y[[i, j]]).abs();
+            if difference > worst.0 {
+                worst = (difference, format!("d {} / d {}", a.state_names[i], columns[j]));
+            }
+        }
+    }
+    worst
+}
+
+fn print(
+    arguments: &Arguments,
+    m: &Model,
+    results: &Results,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Results { centered: t, seconds, worst, .. } = results;
+    let row = |out: &mut dyn Write, name: &str, value: String| {
+        writeln!(out, "  {DIM}{name:<17}{DIM:#} {value}")
+    };
+    let origin = if arguments.model.is_some() { "" } else { " (built in)" };
+    writeln!(out, "{BOLD}{}{BOLD:#}{origin}  at {}\n", m.name, arguments.state.describe())?;
+    for sentence in coverage::left_out(m) {
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
+    }
+    let (nx, nu, ns) = (t.A.nrows(), m.nu, m.nsensordata);
+    row(
+        out,
+        "state",
+        format!("{nx} = {nv} positions + {nv} velocities + {} activations", m.na, nv = m.nv),
+    )?;
+    row(out, "step", {
+        let (h, integrator) =
+            (style::number(m.opt.timestep), crate::info::integrator(m.opt.integrator));
+        format!("{h} s, {integrator}")
+    })?;
+    row(out, "matrices", format!("A {nx} × {nx}   B {nx} × {nu}   C {ns} × {nx}   D {ns} × {nu}"))?;
+    row(
+        out,
+        "method",
+        format!(
+            "centred differences, eps {:e}, {} threads",
+            arguments.eps,
+            rayon::current_num_threads()
+        ),
+    )?;
+    row(out, "took", {
+        let [centered, forward] = seconds.map(style::duration);
+        format!("{centered} {DIM}(forward differences {forward}){DIM:#}")
+    })?;
+    row(out, "forward − centred", format!("{:.1e} at most {DIM}{}{DIM:#}", worst.0, worst.1))?;
+    print_one_sided(t, out)?;
+    print_analysis(arguments, m, results, out)?;
+    if arguments.matrices || (nx <= 8 && nu <= 4) {
+        print_matrix("A", &t.A, &t.state_names, &t.state_names, out)?;
+        print_matrix("B", &t.B, &t.state_names, &t.ctrl_names, out)?;
+    }
+    if let Some(path) = &arguments.out {
+        writeln!(out)?;
+        row(out, "written", format!("{GREEN}{}{GREEN:#}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Columns whose control is at a limit.
+fn print_one_sided(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
+    let limited: Vec<String> = t
+        .one_sided()
+        .map(|(name, difference)| match difference {
+            Difference::Zero => format!("{name} (zero: outside its range)"),
+            _ => name.to_owned(),
+        })
+        .collect();
+    if !limited.is_empty() {
+        let names = limited.join(", ");
+        writeln!(out, "  {YELLOW}!{YELLOW:#} one-sided, at the limit of their range: {names}")?;
+    }
+    Ok(())
+}
+
+/// Eigenvalues and controllability.
+fn print_analysis(
+    arguments: &Arguments,
+    m: &Model,
+    results: &Results,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let c = &results.controllability;
+    let rank = if c.rank == c.size { GREEN } else { YELLOW };
+    let title = "controllable";
+    write!(out, "  {DIM}{title:<17}{DIM:#} {rank}{} of {}{rank:#} directions", c.rank, c.size)?;
+    writeln!(
+        out,
+        " {DIM}(singular values: kept ≥ {:.0e}, dropped ≤ {:.0e}){DIM:#}",
+        c.smallest_kept, c.largest_dropped
+    )?;
+    let title = "spectral radius";
+    let radius = results.eigenvalues.first().map_or(0.0, |x| x.magnitude());
+    writeln!(out, "  {DIM}{title:<17}{DIM:#} {radius:.6}")?;
+
+    // of a conjugate pair, one line
+    let upper: Vec<&Eigenvalue> = results.eigenvalues.iter().filter(|x| x.im >= 0.0).collect();
+    let shown = upper.len().min(arguments.eigenvalues);
+    if shown == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n{BOLD}Eigenvalues of A{BOLD:#} {DIM}the {shown} largest; s = ln λ / h{DIM:#}\n  {DIM}{:>9}  {:<25}  {:>14}  {:>14}{DIM:#}",
+        "|λ|", "λ", "growth [1/s]", "frequency [Hz]"
+    )?;
+    for lambda in &upper[..shown] {
+        let (growth, frequency) = lambda.continuous(m.opt.timestep);
+        let value = if lambda.im == 0.0 {
+            format!("{:.6}", lambda.re)
+        } else {
+            format!("{:.6} ± {:.6}i", lambda.re, lambda.im)
+        };
+        let frequency = style::number(frequency / std::f64::consts::TAU);
+        writeln!(
+            out,
+            "  {:>9.6}  {CYAN}{value:<25}{CYAN:#}  {:>14}  {frequency:>14}",
+            lambda.magnitude(),
+            style::number(growth),
+        )?;
+    }
+    Ok(())
+}
+
+/// A matrix with the names of its rows and columns.
+fn print_matrix(
+    title: &str,
+    matrix: &Array2<f64>,
+    rows: &[String],
+    columns: &[String],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let length = |names: &[String]| names.iter().map(|n| n.chars().count()).max().unwrap_or(0);
+    let (left, width) = (length(rows), length(columns).max(10));
+    write!(out, "\n{BOLD}{title:<left$}{BOLD:#}  ")?;
+    for name in columns {
+        write!(out, "  {DIM}{name:>width$}{DIM:#}")?;
+    }
+    for (name, row) in rows.iter().zip(matrix.rows()) {
+        write!(out, "\n{DIM}{name:<left$}{DIM:#}  ")?;
+        for x in row {
+            // what is below the noise of the differences is shown as a dot
+            let cell = if x.abs() < 1e-10 { "·".to_owned() } else { style::number(*x) };
+            write!(out, "  {cell:>width$}")?;
+        }
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), Failure> {
+    let t = &results.centered;
+    let rows = |matrix: &Array2<f64>| -> Vec<Vec<f64>> {
+        matrix.rows().into_iter().map(|row| row.to_vec()).collect()
+    };
+    let c = &results.controllability;
+    let eigenvalues: Vec<[f64; 2]> = results.eigenvalues.iter().map(|x| [x.re, x.im]).collect();
+    let one_sided: Vec<&str> = t.one_sided().map(|(name, _)| name).collect();
+    let value = json!({
+        "model": m.name,
+        "timestep": m.opt.timestep,
+        "integrator": crate::info::integrator(m.opt.integrator),
+        "method": "fd_centered",
+        "seconds": {"centered": results.seconds[0], "forward": results.seconds[1]},
+        "forward_minus_centered": {"worst": results.worst.0, "entry": results.worst.1},
+        "one_sided": one_sided,
+        "left_out": coverage::left_out(m),
+        "eigenvalues": eigenvalues,
+        "spectral_radius": results.eigenvalues.first().map(|x| x.magnitude()),
+        "controllability": {"rank": c.rank, "of": c.size},
+        "state_names": t.state_names,
+        "ctrl_names": t.ctrl_names,
+        "A": rows(&t.A),
+        "B": rows(&t.B),
+    });
+    writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! `dualstep simulate`: step a model, record and plot what happens.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use dualstep::Model;
+use dualstep::model::options::enable;
+use dualstep_experiments::record::{load_ctrl, save_trajectory};
+use dualstep_experiments::rollout::{Control, Rollout, Trajectory, rollout};
+use dualstep_experiments::{coverage, plot};
+use serde_json::json;
+
+use crate::failure::{Exit, Failure};
+use crate::model_args::{self, OptionArgs, StateArgs, positive};
+use crate::style::{self, BOLD, DIM, GREEN, YELLOW};
+
+/// Step a model; record and plot its states, energy and sensors
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// MJCF file
+    model: PathBuf,
+    /// Duration in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = positive)]
+    time: f64,
+    #[command(flatten)]
+    state: StateArgs,
+    /// Controls: one number for all, a list separated by commas, or an .npz file with key `ctrl`
+    /// (nu numbers, or one row a step; the last row stays) [default: those of the initial state]
+    #[arg(long, value_name = "FILE.npz|NUMBERS", allow_hyphen_values = true)]
+    ctrl: Option<String>,
+    /// Write the trajectory: keys time qpos qvel act ctrl sensordata energy; row k holds the state
+    /// after k steps, row 0 the initial one
+    #[arg(long, value_name = "FILE.npz")]
+    out: Option<PathBuf>,
+    /// Plot the trajectory
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    options: OptionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dualstep simulate arm.xml --time 2 --plot arm.svg
+  dualstep simulate arm.xml --keyframe home --ctrl 0.1,0,-0.3 --out arm.npz
+  dualstep simulate arm.xml --ctrl controls.npz --integrator implicitfast --timestep 0.001
+  dualstep linearize arm.xml --state arm.npz     (at the end of that trajectory)
+
+Exit codes: 0 success · 1 a step failed (what came before is written all the same)
+            2 wrong usage · 3 the model cannot be loaded · 4 a file cannot be read or written";
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let mut m = model_args::load(&arguments.model, &arguments.options)?;
+    // it is recorded, whether the model asks for it or not
+    m.opt.enableflags |= enable::ENERGY;
+    let mut d = arguments.state.data(&m)?;
+    let control = control(arguments.ctrl.as_deref(), &m)?;
+    // the number of steps is a ratio of two positive numbers, rounded; an absurd one saturates
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let steps = (arguments.time / m.opt.timestep).round() as usize;
+    if steps > MAX_STEPS {
+        let message = format!("{steps} steps are too many to record, at most {MAX_STEPS}");
+        return Err(Failure::usage(message, "choose a shorter time or a longer timestep"));
+    }
+
+    let bar = style::progress(steps as u64, "steps");
+    let begin = Instant::now();
+    let Rollout { trajectory, failure } = rollout(&m, &mut d, steps, &control, |k, _| {
+        if k % 64 == 0 {
+            bar.set_position(k as u64);
+        }
+    });
+    let seconds = begin.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+
+    if let Some(path) = &arguments.out {
+        save_trajectory(path, &trajectory)?;
+    }
+    if let Some(path) = &arguments.plot {
+        draw(path, arguments, &m, &trajectory)?;
+    }
+    if arguments.json {
+        print_json(&m, &trajectory, seconds, failure.is_none(), out)?;
+    } else {
+        print(arguments, &m, &trajectory, seconds, out)?;
+    }
+    match failure {
+        None => Ok(Exit::Success),
+        Some(error) => {
+            Err(Failure::run(&error, "try a smaller --timestep, or an implicit --integrator"))
+        }
+    }
+}
+
+/// Rows of a trajectory at most: some minutes of computing, and files that still open.
+const MAX_STEPS: usize = 10_000_000;
+
+/// Controls from a number, a list or a file.
+fn control(text: Option<&str>, m: &Model) -> Result<Control, Failure> {
+    let Some(text) = text else { return Ok(Control::Hold) };
+    let is_file = Path::new(text).extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+    if is_file {
+        return Ok(load_ctrl(Path::new(text), m)?);
+    }
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse::<f64>()).collect();
+    let control = match numbers {
+        Ok(numbers) if numbers.iter().all(|x| x.is_finite()) => match numbers[..] {
+            [all] => Control::Constant(vec![all; m.nu]),
+            _ => Control::Constant(numbers),
+        },
+        _ => {
+            let help = "give one number, a list such as 0.1,0,-0.3, or an .npz file";
+            return Err(Failure::usage(format!("`{text}` is no control"), help));
+        }
+    };
+    control.check(m).map_err(|error| {
+        Failure::usage(error.to_string(), "give one number for all, or one for each control")
+    })?;
+    Ok(control)
+}
+
+fn draw(path: &Path, arguments: &Arguments, m: &Model, t: &Trajectory) -> Result<(), Failure> {
+    let name = arguments.model.file_stem().unwrap_or_default().to_string_lossy();
+    let name = if m.name.is_empty() { &name } else { m.name.as_str() };
+    let title = format!("{name}, from {}", arguments.state.describe());
+    let panels = plot::panels(m, t);
+    let time = t.time.to_vec();
+    let svg = plot::svg(&title, &time, &panels).map_err(|e| Failure::file(e.to_string(), None))?;
+    std::fs::write(path, svg).map_err(|error| Failure::write(path, &error))
+}
+
+fn print(
+    arguments: &Arguments,
+    m: &Model,
+    t: &Trajectory,
+    seconds: f64,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let row = |out: &mut dyn Write, name: &str, value: String| {
+        writeln!(out, "  {DIM}{name:<10}{DIM:#} {value}")
+    };
+    let last = t.rows() - 1;
+    let simulated = t.time[last] - t.time[0];
+    writeln!(out, "{BOLD}{}{BOLD:#}  from {}", m.name, arguments.state.describe())?;
+    for sentence in coverage::left_out(m) {
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
+    }
+    let integrator = crate::info::integrator(m.opt.integrator);
+    let h = style::number(m.opt.timestep);
+    row(out, "steps", format!("{last} of {h} s, {integrator}"))?;
+    row(out, "simulated", format!("{} s", style::number(simulated)))?;
+    let speed = simulated / seconds;
+    let per_step = style::duration(seconds / last.max(1) as f64);
+    row(
+        out,
+        "took",
+        format!("{} ({per_step} a step, {speed:.0}× real time)", style::duration(seconds)),
+    )?;
+    let total = |k: usize| t.energy[[k, 0]] + t.energy[[k, 1]];
+    let change = total(last) - total(0);
+    row(
+        out,
+        "energy",
+        format!(
+            "{} J → {} J {DIM}(change {} J; at the end potential {}, kinetic {}){DIM:#}",
+            style::number(total(0)),
+            style::number(total(last)),
+            style::number(change),
+            style::number(t.energy[[last, 0]]),
+            style::number(t.energy[[last, 1]]),
+        ),
+    )?;
+    for path in arguments.out.iter().chain(&arguments.plot) {
+        row(out, "written", format!("{GREEN}{}{GREEN:#}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn print_json(
+    m: &Model,
+    t: &Trajectory,
+    seconds: f64,
+    completed: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let last = t.rows() - 1;
+    let value = json!({
+        "model": m.name,
+        "completed": completed,
+        "steps": last,
+        "timestep": m.opt.timestep,
+        "integrator": crate::info::integrator(m.opt.integrator),
+        "seconds": seconds,
+        "left_out": coverage::left_out(m),
+        "energy": {"first": t.energy.row(0).to_vec(), "last": t.energy.row(last).to_vec()},
+        "last": {
+            "time": t.time[last],
+            "qpos": t.qpos.row(last).to_vec(),
+            "qvel": t.qvel.row(last).to_vec(),
+            "act": t.act.row(last).to_vec(),
+            "sensordata": t.sensordata.row(last).to_vec(),
+        },
+    });
+    writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+    Ok(())
+}

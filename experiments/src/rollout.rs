@@ -1,0 +1,245 @@
+//! Many steps under given controls, recorded.
+
+use dualstep::forward::{forward, step};
+use dualstep::model::options::enable;
+use dualstep::{Data, Model, StepError};
+use ndarray::{Array1, Array2, s};
+use thiserror::Error;
+
+/// Where the controls of a rollout come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Control {
+    /// Those that are set already.
+    Hold,
+    /// The same in every step (nu).
+    Constant(Vec<f64>),
+    /// Row k during step k (n × nu); the last row stays from then on.
+    Sequence(Array2<f64>),
+}
+
+impl Control {
+    /// Sets the controls for step `k`. The sizes must fit the model, as [`Control::check`] ensures.
+    pub fn apply(&self, k: usize, ctrl: &mut [f64]) {
+        match self {
+            Self::Hold => {}
+            Self::Constant(u) => ctrl.copy_from_slice(u),
+            Self::Sequence(u) if u.nrows() == 0 => {}
+            Self::Sequence(u) => {
+                let row = u.row(k.min(u.nrows() - 1));
+                ctrl.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+            }
+        }
+    }
+
+    /// Whether there are as many controls as the model has.
+    ///
+    /// # Errors
+    /// Says how many there are and how many there should be.
+    pub fn check(&self, m: &Model) -> Result<(), ControlSize> {
+        let found = match self {
+            Self::Hold => m.nu,
+            Self::Constant(u) => u.len(),
+            Self::Sequence(u) => u.ncols(),
+        };
+        if found == m.nu { Ok(()) } else { Err(ControlSize { expected: m.nu, found }) }
+    }
+}
+
+/// The controls are of another model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the model has {expected} controls, found {found}")]
+pub struct ControlSize {
+    /// Controls of the model.
+    pub expected: usize,
+    /// Controls given.
+    pub found: usize,
+}
+
+/// A step of a rollout failed.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("step {step} failed at time {time:.6} s: {source}")]
+pub struct RolloutError {
+    /// Number of the step, from 0.
+    pub step: usize,
+    /// Simulation time before the step [s].
+    pub time: f64,
+    /// Why.
+    pub source: StepError,
+}
+
+/// States over time. Row k is the state after k steps: row 0 is the initial state, so n steps give n + 1 rows.
+/// Controls, sensors and energy in a row belong to that state; the controls of the last row are those of the
+/// step before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    /// Simulation time [s] (rows).
+    pub time: Array1<f64>,
+    /// Generalized positions (rows × nq).
+    pub qpos: Array2<f64>,
+    /// Generalized velocities (rows × nv).
+    pub qvel: Array2<f64>,
+    /// Activations (rows × na).
+    pub act: Array2<f64>,
+    /// Controls (rows × nu).
+    pub ctrl: Array2<f64>,
+    /// Sensor values (rows × nsensordata).
+    pub sensordata: Array2<f64>,
+    /// Potential and kinetic energy [J] (rows × 2); zero unless the model's `energy` flag is on.
+    pub energy: Array2<f64>,
+}
+
+impl Trajectory {
+    /// Zeros for `rows` states.
+    pub fn new(m: &Model, rows: usize) -> Self {
+        Self {
+            time: Array1::zeros(rows),
+            qpos: Array2::zeros((rows, m.nq)),
+            qvel: Array2::zeros((rows, m.nv)),
+            act: Array2::zeros((rows, m.na)),
+            ctrl: Array2::zeros((rows, m.nu)),
+            sensordata: Array2::zeros((rows, m.nsensordata)),
+            energy: Array2::zeros((rows, 2)),
+        }
+    }
+
+    /// Number of states.
+    pub fn rows(&self) -> usize {
+        self.time.len()
+    }
+
+    /// Takes down the state and the controls.
+    fn write_state(&mut self, k: usize, d: &Data<f64>) {
+        self.time[k] = d.time;
+        copy(&d.qpos, self.qpos.row_mut(k));
+        copy(&d.qvel, self.qvel.row_mut(k));
+        copy(&d.act, self.act.row_mut(k));
+        copy(&d.ctrl, self.ctrl.row_mut(k));
+    }
+
+    /// Takes down what was computed at the state, before it was integrated.
+    fn write_outputs(&mut self, k: usize, m: &Model, d: &Data<f64>) {
+        copy(&d.sensordata, self.sensordata.row_mut(k));
+        if m.opt.enabled(enable::ENERGY) {
+            copy(&d.energy, self.energy.row_mut(k));
+        }
+    }
+
+    /// Keeps the first `rows` states.
+    fn truncate(&mut self, rows: usize) {
+        self.time = self.time.slice(s![..rows]).to_owned();
+        for field in [
+            &mut self.qpos,
+            &mut self.qvel,
+            &mut self.act,
+            &mut self.ctrl,
+            &mut self.sensordata,
+            &mut self.energy,
+        ] {
+            *field = field.slice(s![..rows, ..]).to_owned();
+        }
+    }
+}
+
+fn copy(from: &[f64], mut to: ndarray::ArrayViewMut1<'_, f64>) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+}
+
+/// What a rollout gave: all states up to its end, or up to the step that failed.
+#[derive(Clone, Debug)]
+pub struct Rollout {
+    /// The states.
+    pub trajectory: Trajectory,
+    /// Why it ended early.
+    pub failure: Option<RolloutError>,
+}
+
+/// Steps `n` times from the state of `d`; `after_step` sees every state that a step gave.
+///
+/// # Panics
+/// If the controls do not fit the model; [`Control::check`] tells.
+pub fn rollout(
+    m: &Model,
+    d: &mut Data<f64>,
+    n: usize,
+    control: &Control,
+    mut after_step: impl FnMut(usize, &Data<f64>),
+) -> Rollout {
+    let mut trajectory = Trajectory::new(m, n + 1);
+    for k in 0..n {
+        control.apply(k, &mut d.ctrl);
+        trajectory.write_state(k, d);
+        let time = d.time;
+        if let Err(source) = step(m, d) {
+            return stop(trajectory, RolloutError { step: k, time, source });
+        }
+        trajectory.write_outputs(k, m, d);
+        after_step(k, d);
+    }
+    // sensors and energy of the last state
+    trajectory.write_state(n, d);
+    if let Err(source) = forward(m, d) {
+        return stop(trajectory, RolloutError { step: n, time: d.time, source });
+    }
+    trajectory.write_outputs(n, m, d);
+    Rollout { trajectory, failure: None }
+}
+
+/// Keeps the states up to the one whose step failed.
+fn stop(mut trajectory: Trajectory, failure: RolloutError) -> Rollout {
+    trajectory.truncate(failure.step + 1);
+    Rollout { trajectory, failure: Some(failure) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dualstep::mjcf::load_model_str;
+
+    const RAIL: &str = r#"
+    <mujoco>
+      <option timestep=".1" gravity="0 0 0"><flag energy="enable"/></option>
+      <worldbody>
+        <body><joint name="rail" type="slide" axis="1 0 0"/><geom size=".1" mass="2"/></body>
+      </worldbody>
+      <actuator><motor name="push" joint="rail"/></actuator>
+      <sensor><jointpos joint="rail"/></sensor>
+    </mujoco>"#;
+
+    #[test]
+    fn rows_hold_a_state_and_what_was_measured_in_it() {
+        let m = load_model_str(RAIL, "rail.xml", std::path::Path::new(".")).unwrap();
+        let mut d = Data::new(&m);
+        let control = Control::Sequence(ndarray::array![[2.0], [0.0]]);
+        control.check(&m).unwrap();
+        let Rollout { trajectory: t, failure } = rollout(&m, &mut d, 3, &control, |_, _| {});
+        assert!(failure.is_none());
+        assert_eq!(t.rows(), 4);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        // a = 1 during the first step: v = 0.1 from then on, q = 0.01, 0.02, 0.03
+        for (k, q) in [0.0, 0.01, 0.02, 0.03].into_iter().enumerate() {
+            assert!(near(t.time[k], 0.1 * k as f64));
+            assert!(near(t.qpos[[k, 0]], q));
+            assert!(near(t.sensordata[[k, 0]], q));
+            assert!(near(t.qvel[[k, 0]], if k == 0 { 0.0 } else { 0.1 }));
+            assert!(near(t.energy[[k, 1]], if k == 0 { 0.0 } else { 0.01 }));
+        }
+        assert_eq!(t.ctrl.column(0).to_vec(), [2.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_failed_step_keeps_the_states_before_it() {
+        let m = load_model_str(RAIL, "rail.xml", std::path::Path::new(".")).unwrap();
+        let mut d = Data::new(&m);
+        let control = Control::Sequence(ndarray::array![[0.0], [f64::NAN]]);
+        let Rollout { trajectory, failure } = rollout(&m, &mut d, 5, &control, |_, _| {});
+        assert_eq!(failure.unwrap().step, 1);
+        assert_eq!(trajectory.rows(), 2);
+    }
+
+    #[test]
+    fn controls_of_another_model_are_refused() {
+        let m = load_model_str(RAIL, "rail.xml", std::path::Path::new(".")).unwrap();
+        let error = Control::Constant(vec![1.0, 2.0]).check(&m).unwrap_err();
+        assert_eq!(error.to_string(), "the model has 1 controls, found 2");
+    }
+}

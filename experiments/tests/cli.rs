@@ -1,0 +1,148 @@
+//! The command as a user meets it: exit codes, what is on stdout and stderr, the files it writes.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Runs the command in a folder of its own.
+struct Cli {
+    folder: PathBuf,
+}
+
+impl Cli {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("dualstep-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self { folder }
+    }
+
+    fn write(&self, name: &str, text: &str) -> &Self {
+        std::fs::write(self.folder.join(name), text).unwrap();
+        self
+    }
+
+    /// Exit code, stdout, stderr.
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output: Output = Command::new(env!("CARGO_BIN_EXE_dualstep"))
+            .args(arguments)
+            .current_dir(&self.folder)
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+}
+
+impl Drop for Cli {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+const CART: &str = r#"<mujoco model="cart pole">
+  <worldbody>
+    <body name="cart">
+      <joint name="rail" type="slide" axis="1 0 0"/>
+      <geom type="box" size=".2 .1 .1" mass="1" contype="0" conaffinity="0"/>
+      <body name="pole">
+        <joint name="hinge" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 1" size=".05" mass=".1" contype="0" conaffinity="0"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor name="push" joint="rail" ctrlrange="-1 1"/></actuator>
+  <sensor><jointpos name="angle" joint="hinge"/></sensor>
+  <keyframe><key name="tilted" qpos="0 .3"/></keyframe>
+</mujoco>
+"#;
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let cli = Cli::new("help");
+    for command in ["info", "simulate", "linearize", "conform", "bench"] {
+        let (code, out, _) = cli.run(&[command, "--help"]);
+        assert_eq!(code, 0);
+        assert!(out.contains("Examples:") && out.contains("Exit codes:"), "{command}: {out}");
+    }
+    assert_eq!(cli.run(&[]).0, 2);
+    assert_eq!(cli.run(&["simulate"]).0, 2);
+    assert_eq!(cli.run(&["conform", "--models", ".", "--golden", ".", "--stages", "smoot"]).0, 2);
+}
+
+#[test]
+fn bad_models_exit_with_3_and_say_where() {
+    let cli = Cli::new("bad");
+    cli.write("cut.xml", &CART[..300]);
+    cli.write("typo.xml", &CART.replace("ctrlrange", "ctrlrang"));
+    for (file, part) in [("cut.xml", "cut.xml"), ("typo.xml", "ctrlrange"), ("no.xml", "no.xml")] {
+        let (code, out, err) = cli.run(&["info", file]);
+        assert_eq!((code, out.as_str()), (3, ""), "{err}");
+        assert!(err.contains(part) && !err.contains("panicked"), "{err}");
+        assert!(!err.contains('\u{1b}'), "no colours where there is no terminal");
+    }
+}
+
+#[test]
+fn linearize_needs_no_model() {
+    let cli = Cli::new("humanoid");
+    let (code, out, err) = cli.run(&["linearize", "--out", "AB.npz"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("A 54 × 54") && out.contains("spectral radius"), "{out}");
+    // what it wrote is a state to linearize at
+    let (code, _, err) = cli.run(&["linearize", "--state", "AB.npz"]);
+    assert_eq!(code, 0, "{err}");
+}
+
+#[test]
+fn simulate_records_and_plots() {
+    let cli = Cli::new("simulate");
+    cli.write("cart.xml", CART);
+    let files = ["--out", "t.npz", "--plot", "t.svg"];
+    let args = ["simulate", "cart.xml", "--time", ".1", "--keyframe", "tilted", "--ctrl", "-0.5"];
+    let (code, out, err) = cli.run(&[&args[..], &files[..]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("cart pole") && !out.contains("not simulated"), "{out}");
+    let svg = std::fs::read_to_string(cli.folder.join("t.svg")).unwrap();
+    assert!(svg.contains("angle [rad]") && svg.contains("time [s]"));
+    // the end of the trajectory is a state, and its controls are controls
+    let (code, out, err) = cli.run(&["linearize", "cart.xml", "--state", "t.npz", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("\"hinge.v\"") && out.contains("\"controllability\""), "{out}");
+    assert_eq!(cli.run(&["simulate", "cart.xml", "--ctrl", "t.npz"]).0, 0);
+}
+
+#[test]
+fn wrong_states_and_controls_are_named() {
+    let cli = Cli::new("wrong");
+    cli.write("cart.xml", CART);
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["simulate", "cart.xml", "--ctrl", "1,2"], 2, "the model has 1 controls, found 2"),
+        (&["simulate", "cart.xml", "--ctrl", "left"], 2, "`left` is no control"),
+        (&["simulate", "cart.xml", "--keyframe", "up"], 2, "0 (tilted)"),
+        (&["simulate", "cart.xml", "--time", "-1"], 2, "a positive number is needed"),
+        (&["linearize", "cart.xml", "--state", "no.npz"], 4, "cannot open no.npz"),
+    ];
+    for (arguments, expected, part) in cases {
+        let (code, _, err) = cli.run(arguments);
+        assert_eq!(code, expected, "{err}");
+        assert!(err.contains(part), "{err}");
+    }
+}
+
+#[test]
+fn bench_without_python_says_what_to_install() {
+    let cli = Cli::new("bench");
+    cli.write("cart.xml", CART);
+    let arguments = ["bench", "--models", ".", "--against", "mujoco", "--python", "no-python"];
+    let (code, _, err) = cli.run(&arguments);
+    assert_eq!(code, 4);
+    assert!(err.contains("pip install mujoco-core==4.0.1"), "{err}");
+}
+
+#[test]
+fn conform_without_golden_data_is_no_success() {
+    let cli = Cli::new("conform");
+    let (code, _, err) = cli.run(&["conform", "--models", ".", "--golden", "."]);
+    assert_eq!(code, 4);
+    assert!(err.contains("no golden data"), "{err}");
+}
