@@ -332,7 +332,7 @@ impl Worker {
             Input::Activation(i) => self.d.act[i] += eps,
             Input::Control(i) => self.d.ctrl[i] += eps,
         }
-        step(m, &mut self.d).map(|_| ())
+        step(m, &mut self.d)
     }
 
     /// Copies this worker's columns to their places in A, B, C and D.

@@ -86,7 +86,7 @@ mod tests {
         let limited = r#"<body><joint range="0 1" limited="true"/><geom size="1" contype="0"
             conaffinity="0"/></body>"#;
         let floor = r#"<geom type="plane" size="1 1 1"/><body><freejoint/><geom size="1"/></body>"#;
-        let say = |what: &str| Some(format!("constraints are not simulated yet; left out: {what}"));
+        let say = |what: &str| vec![format!("constraints are not simulated yet; left out: {what}")];
         assert_eq!(sentence(limited, 0), say("1 joint limit"));
         assert_eq!(sentence(limited, disable::LIMIT), Vec::<String>::new());
         assert_eq!(sentence(floor, 0), say("contacts"));

@@ -5,7 +5,7 @@
 
 use crate::mjcf::error::{MjcfError, MjcfErrorKind};
 use crate::mjcf::spec::SleepPolicy;
-use crate::model::{Model, TrnType, WORLD, WrapType};
+use crate::model::{Model, TrnType, WrapType};
 
 use super::body::Body;
 use super::context::Context;

@@ -1,11 +1,11 @@
 //! Failures of the command: what is shown, and the exit code.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use dualstep::mjcf::MjcfError;
 use dualstep_experiments::record::RecordError;
-use miette::{MietteDiagnostic, Report};
+use miette::{MietteDiagnostic, MietteHandlerOpts, Report};
 
 /// Exit codes, documented below `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,15 @@ pub(crate) enum Exit {
     Model = 3,
     /// Another file or program failed.
     File = 4,
+}
+
+/// Chooses how failures look, before the first one. Off a terminal lines stay whole, so that logs can be
+/// searched for paths and commands.
+pub(crate) fn set_handler() {
+    let wrap = io::stderr().is_terminal();
+    let handler = move || MietteHandlerOpts::new().wrap_lines(wrap).break_words(false).build();
+    // fails only if there is a handler already, which does as well
+    let _ = miette::set_hook(Box::new(move |_| Box::new(handler())));
 }
 
 /// Why the command ends early.

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.npz")]
     out: Option<PathBuf>,
     /// Size of the nudges
-    #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = positive)]
+    #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = positive, allow_negative_numbers = true)]
     eps: f64,
     /// Eigenvalues to show
     #[arg(long, value_name = "N", default_value_t = 6)]
@@ -238,30 +238,41 @@ fn print_analysis(
     let radius = results.eigenvalues.first().map_or(0.0, |x| x.magnitude());
     writeln!(out, "  {DIM}{title:<17}{DIM:#} {radius:.6}")?;
 
-    // of a conjugate pair, one line
-    let upper: Vec<&Eigenvalue> = results.eigenvalues.iter().filter(|x| x.im >= 0.0).collect();
-    let shown = upper.len().min(arguments.eigenvalues);
-    if shown == 0 {
-        return Ok(());
+    print_eigenvalues(arguments.eigenvalues, m.opt.timestep, &results.eigenvalues, out)
+}
+
+/// The largest eigenvalues, one line a conjugate pair; all that are 1 in one line.
+fn print_eigenvalues(
+    count: usize,
+    h: f64,
+    eigenvalues: &[Eigenvalue],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    // a double eigenvalue splits by the square root of the rounding errors
+    let is_one = |x: &&Eigenvalue| (x.re - 1.0).hypot(x.im) < 1e-6;
+    let ones = eigenvalues.iter().filter(is_one).count();
+    let others = eigenvalues.iter().filter(|x| !is_one(x) && x.im >= 0.0);
+    let shown: Vec<&Eigenvalue> = others.take(count).collect();
+    writeln!(out, "\n{BOLD}Eigenvalues of A{BOLD:#} {DIM}largest first; s = ln λ / h{DIM:#}")?;
+    let [a, b, c, d] = ["|λ|", "λ", "growth [1/s]", "frequency [Hz]"];
+    writeln!(out, "  {DIM}{a:>9}  {b:<23}  {c:>14}  {d:>14}{DIM:#}")?;
+    if ones > 0 {
+        let what = format!("1 ({ones} times)");
+        writeln!(out, "  {:>9.6}  {CYAN}{what:<23}{CYAN:#}  {:>14}  {:>14}", 1.0, 0, 0)?;
     }
-    writeln!(
-        out,
-        "\n{BOLD}Eigenvalues of A{BOLD:#} {DIM}the {shown} largest; s = ln λ / h{DIM:#}\n  {DIM}{:>9}  {:<25}  {:>14}  {:>14}{DIM:#}",
-        "|λ|", "λ", "growth [1/s]", "frequency [Hz]"
-    )?;
-    for lambda in &upper[..shown] {
-        let (growth, frequency) = lambda.continuous(m.opt.timestep);
+    for lambda in shown {
+        let (growth, frequency) = lambda.continuous(h);
         let value = if lambda.im == 0.0 {
             format!("{:.6}", lambda.re)
         } else {
             format!("{:.6} ± {:.6}i", lambda.re, lambda.im)
         };
         let frequency = style::number(frequency / std::f64::consts::TAU);
+        let growth = style::number(growth);
+        let magnitude = lambda.magnitude();
         writeln!(
             out,
-            "  {:>9.6}  {CYAN}{value:<25}{CYAN:#}  {:>14}  {frequency:>14}",
-            lambda.magnitude(),
-            style::number(growth),
+            "  {magnitude:>9.6}  {CYAN}{value:<23}{CYAN:#}  {growth:>14}  {frequency:>14}"
         )?;
     }
     Ok(())

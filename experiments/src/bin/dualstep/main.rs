@@ -42,6 +42,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    failure::set_handler();
     let arguments = Arguments::parse();
     // colours disappear by themselves where they are not shown
     let out = &mut anstream::stdout().lock();

@@ -18,7 +18,7 @@ pub(crate) struct OptionArgs {
     #[arg(long, value_enum, value_name = "NAME")]
     integrator: Option<IntegratorName>,
     /// Timestep in seconds, instead of the model's
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     timestep: Option<f64>,
     /// Parts of the physics to switch off, separated by commas
     #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',')]

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// MJCF file
     model: PathBuf,
     /// Duration in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = positive, allow_negative_numbers = true)]
     time: f64,
     #[command(flatten)]
     state: StateArgs,
