@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::energy::{energy_pos, energy_vel};
 use crate::integrate::{euler, implicit, implicit_spring_damper, implicitfast, rk4};
 use crate::model::options::{disable, enable};
-use crate::model::{Integrator, Model, SensorType};
+use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
 use crate::sensor::{sensor_acc, sensor_pos, sensor_vel};
 use crate::smooth;
@@ -12,19 +12,15 @@ use crate::status::{StepError, StepStage, check_finite};
 
 /// Everything that depends on position: kinematics, inertia, tendons, transmissions.
 ///
-/// # Errors
-/// The inertia matrix is not positive definite.
-///
 /// Source: MuJoCo `mj_fwdPosition`.
-pub fn fwd_position<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+pub fn fwd_position<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::kinematics(m, d);
     smooth::com_pos(m, d);
     smooth::camera(m, d);
     smooth::tendon(m, d);
     smooth::crb(m, d);
-    smooth::factor_m(m, d)?;
+    smooth::factor_m(m, d);
     smooth::transmission(m, d);
-    Ok(())
 }
 
 /// Everything that depends on velocity: velocities, passive and bias forces.
@@ -49,11 +45,11 @@ pub fn fwd_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// Forward dynamics without sensors and energy: `qacc` and `act_dot` at the state.
 ///
 /// # Errors
-/// The inertia matrix is not positive definite.
+/// None yet; those of the constraint solver.
 ///
 /// Source: MuJoCo `mj_forwardSkip`.
 pub fn forward_dynamics<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
-    fwd_position(m, d)?;
+    fwd_position(m, d);
     fwd_velocity(m, d);
     fwd_acceleration(m, d);
     Ok(())
@@ -64,17 +60,14 @@ pub fn forward_dynamics<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), Ste
 /// Sensors and energy belong to this state, before any integration.
 ///
 /// # Errors
-/// The inertia matrix is not positive definite.
+/// None yet; those of the constraint solver.
 ///
 /// Source: MuJoCo `mj_forward`.
 pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
     let sensors = m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
-    let energy = m.opt.enabled(enable::ENERGY)
-        || m.sensor_type
-            .iter()
-            .any(|s| matches!(s, SensorType::EPotential | SensorType::EKinetic));
+    let energy = m.opt.enabled(enable::ENERGY);
 
-    fwd_position(m, d)?;
+    fwd_position(m, d);
     if energy {
         energy_pos(m, d);
     }
@@ -99,7 +92,7 @@ pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
 ///
 /// # Errors
 /// A number in the state, the inputs, the acceleration or the new state is not finite or above 1e10 in
-/// magnitude, or a matrix is not positive definite. The state is then as it was before the call. (MuJoCo
+/// magnitude, or the matrix of the implicit integrator is singular. The state is then as it was before the call. (MuJoCo
 /// resets the simulation instead.)
 ///
 /// Source: MuJoCo `mj_step`.
@@ -128,11 +121,11 @@ fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
     check_finite(StepStage::Acceleration, "qacc", &d.qacc)?;
 
     match m.opt.integrator {
-        Integrator::Euler => euler(m, d)?,
+        Integrator::Euler => euler(m, d),
         Integrator::RK4 => rk4(m, d, forward_dynamics)?,
         Integrator::Implicit => implicit(m, d)?,
-        Integrator::ImplicitFast => implicitfast(m, d)?,
-        Integrator::ImplicitSpringDamper => implicit_spring_damper(m, d)?,
+        Integrator::ImplicitFast => implicitfast(m, d),
+        Integrator::ImplicitSpringDamper => implicit_spring_damper(m, d),
     }
 
     check_finite(StepStage::Integration, "qpos", &d.qpos)?;

@@ -63,7 +63,7 @@ pub fn inverse<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), InverseError
     if discrete && matches!(integrator, Integrator::RK4 | Integrator::ImplicitSpringDamper) {
         return Err(InverseError::Discrete { integrator });
     }
-    fwd_position(m, d)?;
+    fwd_position(m, d);
     sensor_pos(m, d);
     fwd_velocity(m, d);
     sensor_vel(m, d);
