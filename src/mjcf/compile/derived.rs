@@ -5,7 +5,7 @@
 
 use crate::mjcf::error::{MjcfError, MjcfErrorKind};
 use crate::mjcf::spec::SleepPolicy;
-use crate::model::{Model, TrnType, WORLD, WrapType};
+use crate::model::{Model, TrnType, WrapType};
 
 use super::body::Body;
 use super::context::Context;
@@ -215,7 +215,7 @@ fn trees_of_actuator(m: &Model, a: usize) -> Vec<usize> {
 
 /// True if any part of the model may touch another: then contacts matter.
 pub fn may_collide(m: &Model) -> bool {
-    let pairs = (WORLD..m.ngeom).any(|i| {
+    let pairs = (0..m.ngeom).any(|i| {
         (i + 1..m.ngeom).any(|j| {
             let bodies_differ = m.body_weldid[m.geom_bodyid[i]] != m.body_weldid[m.geom_bodyid[j]];
             let bits = (m.geom_contype[i] & m.geom_conaffinity[j])
