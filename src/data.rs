@@ -3,8 +3,11 @@
 use nalgebra::{Matrix3, Vector3};
 
 use crate::math::{Quat, SpatialInertia, SpatialVec};
-use crate::model::Model;
+use crate::integrate::Rk4Scratch;
+use crate::linalg::implicit_solve::ImplicitSolve;
+use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
+use crate::smooth::qderiv::QDeriv;
 
 /// State, inputs and all derived quantities of one simulation. Fields stand in pipeline order, grouped by
 /// the stage that writes them. World frame and SI units unless said otherwise.
@@ -163,9 +166,12 @@ pub(crate) struct Scratch<T: Scalar> {
     pub(crate) v: [Vec<T>; 2],
     /// Factor of a matrix of M's pattern (nM), and reciprocals of its diagonal (nv).
     pub(crate) factor: (Vec<T>, Vec<T>),
-    /// Velocity derivative of the smooth forces, dense nv × nv row-major; empty unless the integrator
-    /// needs it.
-    pub(crate) qDeriv: Vec<T>,
+    /// Velocity derivative of the smooth forces, and the solver of `implicit`; empty unless the integrator
+    /// needs them.
+    pub(crate) qderiv: QDeriv<T>,
+    pub(crate) solve: ImplicitSolve,
+    /// Stages of RK4; empty unless it is the integrator.
+    pub(crate) rk4: Rk4Scratch<T>,
     /// State before the step (nq, nv, na), to restore it after an error and for RK4.
     pub(crate) qpos: Vec<T>,
     pub(crate) qvel: Vec<T>,
@@ -186,7 +192,8 @@ impl<T: Scalar> Data<T> {
         let inertia = SpatialInertia::zero();
         let nJten = m.ten_J_colind.len();
         let nJmom = m.moment_colind.len();
-        let ndense = if m.opt.integrator.needs_qDeriv() { m.nv * m.nv } else { 0 };
+        let needs_qDeriv = m.opt.integrator.needs_qDeriv();
+        let rk4 = m.opt.integrator == Integrator::RK4;
         let mut d = Self {
             time: T::zero(),
             qpos: z(m.nq),
@@ -252,7 +259,9 @@ impl<T: Scalar> Data<T> {
                 cfrc: sv(m.nbody),
                 v: [s(m.nv), s(m.nv)],
                 factor: (s(m.nM), s(m.nv)),
-                qDeriv: s(ndense),
+                qderiv: if needs_qDeriv { QDeriv::new(m) } else { QDeriv::default() },
+                solve: ImplicitSolve::new(if needs_qDeriv { m.nv } else { 0 }),
+                rk4: if rk4 { Rk4Scratch::new(m.nv, m.na) } else { Rk4Scratch::default() },
                 qpos: s(m.nq),
                 qvel: s(m.nv),
                 act: s(m.na),

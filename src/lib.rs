@@ -2,13 +2,22 @@
 
 pub mod scalar;
 
-pub mod data;
 pub mod math;
-pub mod mjcf;
+pub mod linalg;
 pub mod model;
+pub mod data;
 pub mod status;
+pub mod smooth;
+pub mod energy;
+pub mod sensor;
+pub mod integrate;
+pub mod forward;
+pub mod inverse;
+pub mod set_const;
+pub mod mjcf;
 
 pub use data::Data;
+pub use forward::{forward, step};
 pub use model::Model;
 pub use scalar::Scalar;
 pub use status::{FactorError, StepError};

@@ -7,6 +7,12 @@ use std::path::{Path, PathBuf};
 /// Longest source file, in lines: past about 600 look for the next seam.
 const MAX_LINES: usize = 650;
 
+/// Uses of a module further down that are on purpose: (user, used).
+const UPWARDS: [(&str, &str); 1] = [
+    // a compiled mesh is defined where it is computed
+    ("model", "mjcf"),
+];
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -113,7 +119,8 @@ fn modules_use_only_what_stands_above_them() {
             for (number, line) in lines {
                 for name in crate_names(line) {
                     let used = reexports.get(&name).unwrap_or(&name);
-                    if layer(used).is_some_and(|used| used > i) {
+                    let on_purpose = UPWARDS.contains(&(module.as_str(), used.as_str()));
+                    if !on_purpose && layer(used).is_some_and(|used| used > i) {
                         broken.push(format!("{}:{number}: {module} uses {used}", shown(&path)));
                     }
                 }

@@ -4,6 +4,7 @@
 //! Lengths are given in brackets. Poses are relative to the parent body unless said otherwise; angles in
 //! radians, SI units throughout.
 
+mod effective;
 pub mod options;
 mod sparsity;
 mod tree;
@@ -217,6 +218,16 @@ pub struct Model {
     pub tree_dofnum: Vec<usize>,
     /// Sleep policy (`mjtSleepPolicy`).
     pub tree_sleep_policy: Vec<i32>,
+
+    // ---- armature and damping with what actuators add through their gear: written by `build_effective`
+    /// Armature of each degree of freedom (nv).
+    pub dof_armature_eff: Vec<f64>,
+    /// Damping polynomial of each degree of freedom: linear, then higher orders (nv).
+    pub dof_damping_eff: Vec<[f64; 3]>,
+    /// Armature of each tendon (ntendon).
+    pub tendon_armature_eff: Vec<f64>,
+    /// Damping polynomial of each tendon (ntendon).
+    pub tendon_damping_eff: Vec<[f64; 3]>,
 
     // ---- sparsity of the joint-space inertia: CSR rows, columns ascending, diagonal last
     /// Number of entries.

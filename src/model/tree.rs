@@ -47,3 +47,12 @@ impl Model {
         std::iter::successors(self.body_lastdof(body), |&i| self.dof_parentid[i])
     }
 }
+
+impl Model {
+    /// True if one of two degrees of freedom is an ancestor of the other, or they are the same.
+    pub fn same_branch(&self, i: usize, j: usize) -> bool {
+        let (lo, hi) = (i.min(j), i.max(j));
+        // numbers decrease toward the root
+        self.dofs_to_root(hi).take_while(|&k| k >= lo).any(|k| k == lo)
+    }
+}

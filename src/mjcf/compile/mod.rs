@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Everything that only needs numbers of the file is done here. What needs the model in its reference
-//! configuration (inverse weights, lengths, poses between bodies) is left to `set_const`.
+//! configuration (inverse weights, lengths, poses between bodies) comes last, from `set_const`.
 //!
 //! Source: MuJoCo `mjCModel::Compile`, `user_model.cc` and `user_objects.cc`; its manual, *XML reference*.
 
@@ -30,6 +30,7 @@ pub mod option;
 pub mod orientation;
 pub mod pose;
 pub mod primitive;
+pub mod reference;
 pub mod sensor;
 pub mod site_camera;
 pub mod tendon;
@@ -51,11 +52,8 @@ use tree::Tree;
 /// Compiles a specification that was read from `sources`; `dir` is the directory of the main file, under
 /// which assets are looked for.
 ///
-/// Left to `set_const` (raw values or zeros until then): `body_invweight0`, `dof_invweight0`, `dof_M0`,
-/// `dof_length`, `tendon_length0`, `tendon_invweight0`, `tendon_lengthspring` of (−1, −1),
-/// `actuator_acc0`, `actuator_length0`, `actuator_lengthrange`, damping ratios and peak forces in
-/// `gainprm` and `biasprm`, `cam_poscom0`, `cam_pos0`, `cam_mat0`, relative poses in `eq_data`, stiffness
-/// and damping from [`springdamper`], and `stat`.
+/// What only the model in its reference configuration tells (inverse weights, lengths, relative poses,
+/// statistics) is written last, by [`reference::finish`].
 ///
 /// # Errors
 /// The first thing that makes no model, with its place in the text.
@@ -88,12 +86,12 @@ pub fn compile(sources: &Sources, dir: &Path, spec: &Spec) -> Result<Model, Mjcf
     option::write_custom(&ctx, &mut m)?;
     unsupported::write(&ctx, &mut m);
 
-    // sized now, computed at qpos0 later
+    // sized now, computed at qpos0
     m.body_invweight0 = vec![[0.0; 2]; m.nbody];
     m.dof_invweight0 = vec![0.0; m.nv];
     m.dof_M0 = vec![0.0; m.nv];
     m.dof_length = vec![0.0; m.nv];
-    m.build_sparsity();
+    reference::finish(&ctx, &mut m)?;
     Ok(m)
 }
 

@@ -1,12 +1,13 @@
 //! Stage *derivative_smooth*: transition matrices of one step without constraints.
 //!
 //! The reference is MuJoCo's own finite differences, which carry noise: what counts is by how much an
-//! error exceeds ten times that noise.
+//! error exceeds ten times that noise. States where the noise is large, or where MuJoCo's step resets the
+//! state, say nothing and are skipped.
 
 use dualstep::model::SensorType;
 use dualstep::{Data, Model};
 
-use super::smooth::{has_principal_axes, to_come};
+use super::smooth::{has_principal_axes, oracle_resets, to_come};
 use super::{Differences, pipeline};
 use crate::compare::err;
 use crate::golden::{Golden, StateHeader};
@@ -22,7 +23,8 @@ pub fn compare(m: &Model, golden: &Golden) -> Differences {
         if matrix("A").is_none() {
             continue;
         }
-        let Some(noise) = noise(header) else {
+        let useful = noise(header).filter(|_| !oracle_resets(golden, state));
+        let Some(noise) = useful else {
             out.skipped += 1;
             continue;
         };

@@ -152,8 +152,8 @@ fn groups(stage: Stage) -> &'static [&'static str] {
     match stage {
         Stage::Compile => &["model"],
         Stage::Smooth => &["fwd", "smooth"],
-        Stage::StepSmooth => &["smooth_step1"],
-        Stage::DerivativeSmooth => &["fd_smooth"],
+        Stage::StepSmooth => &["smooth_step1", "smooth"],
+        Stage::DerivativeSmooth => &["fd_smooth", "smooth"],
         Stage::Constraint | Stage::Step | Stage::Derivative => &[],
     }
 }
@@ -178,7 +178,7 @@ mod tests {
         let stages = [Stage::Compile, Stage::StepSmooth];
         let read = |key| wanted(&stages, key);
         assert!(read("model/body_mass") && read("s0/in/qpos") && read("s3/smooth_step1/act"));
-        assert!(!read("s0/smooth_step100/act") && !read("s0/fwd/qM") && !read("s0/smooth/qacc"));
+        assert!(!read("s0/smooth_step100/act") && !read("s0/fwd/qM") && read("s0/smooth/qacc"));
     }
 
     #[test]

@@ -1,0 +1,141 @@
+//! The pipeline: lists of calls.
+
+use crate::data::Data;
+use crate::energy::{energy_pos, energy_vel};
+use crate::integrate::{euler, implicit, implicit_spring_damper, implicitfast, rk4};
+use crate::model::options::{disable, enable};
+use crate::model::{Integrator, Model, SensorType};
+use crate::scalar::Scalar;
+use crate::sensor::{sensor_acc, sensor_pos, sensor_vel};
+use crate::smooth;
+use crate::status::{StepError, StepStage, check_finite};
+
+/// Everything that depends on position: kinematics, inertia, tendons, transmissions.
+///
+/// # Errors
+/// The inertia matrix is not positive definite.
+///
+/// Source: MuJoCo `mj_fwdPosition`.
+pub fn fwd_position<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    smooth::kinematics(m, d);
+    smooth::com_pos(m, d);
+    smooth::camera(m, d);
+    smooth::tendon(m, d);
+    smooth::crb(m, d);
+    smooth::factor_m(m, d)?;
+    smooth::transmission(m, d);
+    Ok(())
+}
+
+/// Everything that depends on velocity: velocities, passive and bias forces.
+///
+/// Source: MuJoCo `mj_fwdVelocity`.
+pub fn fwd_velocity<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    smooth::actuator_tendon_velocity(m, d);
+    smooth::com_vel(m, d);
+    smooth::passive(m, d);
+    smooth::rne(m, d);
+}
+
+/// Accelerations from actuation, passive, bias and applied forces; constraints come with a later version.
+///
+/// Source: MuJoCo `mj_fwdActuation`, `mj_fwdAcceleration`, `mj_fwdConstraint`.
+pub fn fwd_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    smooth::actuation(m, d);
+    smooth::acceleration(m, d);
+    d.qacc.copy_from_slice(&d.qacc_smooth);
+}
+
+/// Forward dynamics without sensors and energy: `qacc` and `act_dot` at the state.
+///
+/// # Errors
+/// The inertia matrix is not positive definite.
+///
+/// Source: MuJoCo `mj_forwardSkip`.
+pub fn forward_dynamics<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    fwd_position(m, d)?;
+    fwd_velocity(m, d);
+    fwd_acceleration(m, d);
+    Ok(())
+}
+
+/// Forward dynamics, sensors, and energy where the model asks for it.
+///
+/// Sensors and energy belong to this state, before any integration.
+///
+/// # Errors
+/// The inertia matrix is not positive definite.
+///
+/// Source: MuJoCo `mj_forward`.
+pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    let sensors = m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
+    let energy = m.opt.enabled(enable::ENERGY)
+        || m.sensor_type
+            .iter()
+            .any(|s| matches!(s, SensorType::EPotential | SensorType::EKinetic));
+
+    fwd_position(m, d)?;
+    if energy {
+        energy_pos(m, d);
+    }
+    if sensors {
+        sensor_pos(m, d);
+    }
+    fwd_velocity(m, d);
+    if energy {
+        energy_vel(m, d);
+    }
+    if sensors {
+        sensor_vel(m, d);
+    }
+    fwd_acceleration(m, d);
+    if sensors {
+        sensor_acc(m, d);
+    }
+    Ok(())
+}
+
+/// Advances the state by one timestep.
+///
+/// # Errors
+/// A number in the state, the inputs, the acceleration or the new state is not finite or above 1e10 in
+/// magnitude, or a matrix is not positive definite. The state is then as it was before the call. (MuJoCo
+/// resets the simulation instead.)
+///
+/// Source: MuJoCo `mj_step`.
+pub fn step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    let time = d.time;
+    d.scratch.qpos.copy_from_slice(&d.qpos);
+    d.scratch.qvel.copy_from_slice(&d.qvel);
+    d.scratch.act.copy_from_slice(&d.act);
+
+    let result = try_step(m, d);
+    if result.is_err() {
+        d.time = time;
+        d.qpos.copy_from_slice(&d.scratch.qpos);
+        d.qvel.copy_from_slice(&d.scratch.qvel);
+        d.act.copy_from_slice(&d.scratch.act);
+    }
+    result
+}
+
+fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    check_finite(StepStage::Input, "qpos", &d.qpos)?;
+    check_finite(StepStage::Input, "qvel", &d.qvel)?;
+    check_finite(StepStage::Input, "act", &d.act)?;
+    check_finite(StepStage::Input, "ctrl", &d.ctrl)?;
+    forward(m, d)?;
+    check_finite(StepStage::Acceleration, "qacc", &d.qacc)?;
+
+    match m.opt.integrator {
+        Integrator::Euler => euler(m, d)?,
+        Integrator::RK4 => rk4(m, d, forward_dynamics)?,
+        Integrator::Implicit => implicit(m, d)?,
+        Integrator::ImplicitFast => implicitfast(m, d)?,
+        Integrator::ImplicitSpringDamper => implicit_spring_damper(m, d)?,
+    }
+
+    check_finite(StepStage::Integration, "qpos", &d.qpos)?;
+    check_finite(StepStage::Integration, "qvel", &d.qvel)?;
+    check_finite(StepStage::Integration, "act", &d.act)
+}

@@ -1,0 +1,64 @@
+//! Implicit in joint springs and dampers: the named alternative for smooth-dynamics research.
+
+use super::advance::advance_by_scratch;
+use crate::data::Data;
+use crate::linalg::tree_ldl;
+use crate::model::{JointType, Model};
+use crate::model::options::disable;
+use crate::scalar::Scalar;
+use crate::smooth::poly;
+use crate::status::FactorError;
+
+/// (M + hD + h²K) v⁺ = M v + h f − hK(q − q_ref), f without joint springs and dampers.
+///
+/// In terms of the acceleration and of all forces: (M + hD + h²K) a = qfrc_smooth + qfrc_constraint − hK v.
+/// D and K are diagonal: the derivatives of joint damping and stiffness; tendons stay explicit.
+///
+/// - reads  `qfrc_smooth`, `qfrc_constraint`, `qvel` (nv), `qpos` (nq), `qM`, `act_dot` (na)
+/// - writes the state
+///
+/// # Errors
+/// The matrix is not positive definite (negative damping or stiffness).
+///
+/// Source: linearly implicit Euler (Hairer, Wanner 1996, §IV.7). Order 1.
+pub fn implicit_spring_damper<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+) -> Result<(), FactorError> {
+    let h = m.opt.timestep;
+    let dampers = !m.opt.disabled(disable::DAMPER);
+    let springs = !m.opt.disabled(disable::SPRING);
+    let Data { scratch, qvel, qpos, qM, qfrc_smooth, qfrc_constraint, .. } = d;
+    let (H, H_inv) = &mut scratch.factor;
+    let a = &mut scratch.v[0];
+    H.copy_from_slice(qM);
+    for i in 0..m.nv {
+        a[i] = qfrc_smooth[i] + qfrc_constraint[i];
+        let diagonal = &mut H[m.M_rowadr[i] + m.M_rownnz[i] - 1];
+        if dampers {
+            *diagonal += poly::derivative_odd(&m.dof_damping_eff[i], qvel[i]) * T::lift(h);
+        }
+        if springs {
+            let K = stiffness(m, qpos, i);
+            *diagonal += K * T::lift(h * h);
+            a[i] -= K * qvel[i] * T::lift(h);
+        }
+    }
+    tree_ldl::factor(m, "M + hD + h²K", H, H_inv)?;
+    tree_ldl::solve(m, H, H_inv, a);
+    advance_by_scratch(m, d);
+    Ok(())
+}
+
+/// Tangent stiffness of degree of freedom `i`; the linear part for ball and free joints.
+fn stiffness<T: Scalar>(m: &Model, qpos: &[T], i: usize) -> T {
+    let j = m.dof_jntid[i];
+    let ([k1, k2], q) = (m.jnt_stiffnesspoly[j], m.jnt_qposadr[j]);
+    match m.jnt_type[j] {
+        JointType::Slide | JointType::Hinge => {
+            let x = qpos[q] - T::lift(m.qpos_spring[q]);
+            poly::coefficient(&[m.jnt_stiffness[j], 2.0 * k1, 3.0 * k2], x)
+        }
+        JointType::Ball | JointType::Free => T::lift(m.jnt_stiffness[j]),
+    }
+}
