@@ -2,12 +2,13 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use crate::math::{Quat, SpatialInertia, SpatialVec};
 use crate::integrate::Rk4Scratch;
 use crate::linalg::implicit_solve::ImplicitSolve;
+use crate::math::{Quat, SpatialInertia, SpatialVec};
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
 use crate::smooth::qderiv::QDeriv;
+use crate::status::FactorError;
 
 /// State, inputs and all derived quantities of one simulation. Fields stand in pipeline order, grouped by
 /// the stage that writes them. World frame and SI units unless said otherwise.
@@ -94,6 +95,9 @@ pub struct Data<T: Scalar> {
     pub qLD: Vec<T>,
     /// Reciprocals of D (nv).
     pub qLDiagInv: Vec<T>,
+    /// A pivot that was not positive and was raised, in the last factorization of the inertia or of an
+    /// integrator's matrix: the model is ill-conditioned there (MuJoCo's `mjWARN_INERTIA`).
+    pub singular: Option<FactorError>,
 
     // ---- velocity dependent: written by forward::fwd_velocity
     /// Tendon velocity (ntendon).
@@ -230,6 +234,7 @@ impl<T: Scalar> Data<T> {
             qM: s(m.nM),
             qLD: s(m.nM),
             qLDiagInv: s(m.nv),
+            singular: None,
             ten_velocity: s(m.ntendon),
             actuator_velocity: s(m.nactuator),
             cvel: sv(m.nbody),

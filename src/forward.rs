@@ -12,19 +12,15 @@ use crate::status::{StepError, StepStage, check_finite};
 
 /// Everything that depends on position: kinematics, inertia, tendons, transmissions.
 ///
-/// # Errors
-/// The inertia matrix is not positive definite.
-///
 /// Source: MuJoCo `mj_fwdPosition`.
-pub fn fwd_position<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+pub fn fwd_position<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::kinematics(m, d);
     smooth::com_pos(m, d);
     smooth::camera(m, d);
     smooth::tendon(m, d);
     smooth::crb(m, d);
-    smooth::factor_m(m, d)?;
+    smooth::factor_m(m, d);
     smooth::transmission(m, d);
-    Ok(())
 }
 
 /// Everything that depends on velocity: velocities, passive and bias forces.
@@ -49,11 +45,11 @@ pub fn fwd_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// Forward dynamics without sensors and energy: `qacc` and `act_dot` at the state.
 ///
 /// # Errors
-/// The inertia matrix is not positive definite.
+/// None yet; those of the constraint solver.
 ///
 /// Source: MuJoCo `mj_forwardSkip`.
 pub fn forward_dynamics<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
-    fwd_position(m, d)?;
+    fwd_position(m, d);
     fwd_velocity(m, d);
     fwd_acceleration(m, d);
     Ok(())
@@ -75,7 +71,7 @@ pub enum Reuse {
 /// Sensors and energy belong to this state, before any integration.
 ///
 /// # Errors
-/// The inertia matrix is not positive definite.
+/// None yet; those of the constraint solver.
 ///
 /// Source: MuJoCo `mj_forward`.
 pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
@@ -85,22 +81,23 @@ pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
 /// As [`forward`], where `d` still holds what an earlier pass computed from the same positions (velocities).
 ///
 /// # Errors
-/// The inertia matrix is not positive definite.
+/// As [`forward`].
 ///
 /// Source: MuJoCo `mj_forwardSkip`.
 pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
     let sensors = m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
-    let energy = m.opt.enabled(enable::ENERGY)
-        || m.sensor_type.iter().any(|s| matches!(s, SensorType::EPotential | SensorType::EKinetic));
+    let energy = m.opt.enabled(enable::ENERGY);
 
     if reuse < Reuse::Position {
-        fwd_position(m, d)?;
+        fwd_position(m, d);
         if energy {
             energy_pos(m, d);
         }
-        if sensors {
-            sensor_pos(m, d);
-        }
+    }
+    // kinetic energy is a sensor of the position stage, but depends on velocity
+    let kinetic = reuse < Reuse::Velocity && m.sensor_type.contains(&SensorType::EKinetic);
+    if sensors && (reuse < Reuse::Position || kinetic) {
+        sensor_pos(m, d);
     }
     if reuse < Reuse::Velocity {
         fwd_velocity(m, d);
@@ -122,7 +119,7 @@ pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Res
 ///
 /// # Errors
 /// A number in the state, the inputs, the acceleration or the new state is not finite or above 1e10 in
-/// magnitude, or a matrix is not positive definite. The state is then as it was before the call. (MuJoCo
+/// magnitude, or the matrix of the implicit integrator is singular. The state is then as it was before the call. (MuJoCo
 /// resets the simulation instead.)
 ///
 /// Source: MuJoCo `mj_step`.
@@ -164,11 +161,11 @@ fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), S
     check_finite(StepStage::Acceleration, "qacc", &d.qacc)?;
 
     match m.opt.integrator {
-        Integrator::Euler => euler(m, d)?,
+        Integrator::Euler => euler(m, d),
         Integrator::RK4 => rk4(m, d, forward_dynamics)?,
         Integrator::Implicit => implicit(m, d)?,
-        Integrator::ImplicitFast => implicitfast(m, d)?,
-        Integrator::ImplicitSpringDamper => implicit_spring_damper(m, d)?,
+        Integrator::ImplicitFast => implicitfast(m, d),
+        Integrator::ImplicitSpringDamper => implicit_spring_damper(m, d),
     }
 
     check_finite(StepStage::Integration, "qpos", &d.qpos)?;

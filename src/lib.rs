@@ -2,16 +2,17 @@
 
 pub mod scalar;
 
-pub mod math;
-pub mod linalg;
-pub mod model;
-pub mod data;
 pub mod status;
+pub mod math;
+pub mod model;
+pub mod linalg;
+pub mod data;
 pub mod smooth;
 pub mod energy;
 pub mod sensor;
 pub mod integrate;
 pub mod forward;
+pub mod inverse;
 pub mod set_const;
 pub mod mjcf;
 

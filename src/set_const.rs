@@ -13,7 +13,6 @@ use crate::linalg::tree_ldl;
 use crate::model::{BiasType, CamMode, GainType, Model, WORLD};
 use crate::smooth;
 use crate::smooth::jacobian::dof_point_velocity;
-use crate::status::FactorError;
 
 /// What the source of a model asks for beyond the arrays of the model.
 #[derive(Clone, Debug, Default)]
@@ -30,11 +29,11 @@ pub struct SetConstOptions {
 ///   damping ratios in `actuator_biasprm`, `eq_data` of connect and weld, `cam_poscom0`, `cam_pos0`,
 ///   `cam_mat0`, `stat`, and stiffness and damping of joints with `springdamper`
 ///
-/// # Errors
-/// The inertia matrix at qpos0 is not positive definite.
+/// A singular inertia matrix at qpos0 is not an error, as in MuJoCo; it is reported in
+/// [`Model::unsupported`].
 ///
 /// Source: MuJoCo `mj_setConst`.
-pub fn set_const(m: &mut Model, options: &SetConstOptions) -> Result<(), FactorError> {
+pub fn set_const(m: &mut Model, options: &SetConstOptions) {
     m.build_effective();
     m.build_sparsity();
     let mut d = Data::<f64>::new(m);
@@ -43,7 +42,10 @@ pub fn set_const(m: &mut Model, options: &SetConstOptions) -> Result<(), FactorE
     inertia_diagonal(m, &d);
     smooth::tendon(m, &mut d);
     smooth::crb(m, &mut d);
-    smooth::factor_m(m, &mut d)?;
+    smooth::factor_m(m, &mut d);
+    if let Some(error) = d.singular {
+        m.unsupported.push(format!("{error}: accelerations there are arbitrary"));
+    }
     smooth::transmission(m, &mut d);
     m.tendon_length0.clone_from(&d.ten_length);
     m.actuator_length0.clone_from(&d.actuator_length);
@@ -57,7 +59,6 @@ pub fn set_const(m: &mut Model, options: &SetConstOptions) -> Result<(), FactorE
     spring_lengths(m);
     spring_dampers(m, &options.springdamper);
     m.build_effective();
-    Ok(())
 }
 
 /// dof_M0: diagonal of the inertia, without tendons.

@@ -491,6 +491,15 @@ mod tests {
         }
     }
 
+    // kinetic energy belongs to the sensors of the position stage: reusing those would lose d E / d v = M v
+    #[test]
+    fn kinetic_energy_depends_on_velocity() {
+        let (m, mut d) = load(&SPRING.replace("</sensor>", "<e_kinetic/></sensor>"));
+        d.qvel[0] = 0.5;
+        let t = mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap();
+        assert!(t.C[[2, 0]].abs() < 1e-8 && (t.C[[2, 1]] - 1.0).abs() < 1e-8);
+    }
+
     // columns reuse what their nudge leaves alone: the same bits as whole steps
     #[test]
     fn reuse_changes_nothing() {

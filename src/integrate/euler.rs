@@ -7,7 +7,6 @@ use crate::model::Model;
 use crate::model::options::disable;
 use crate::scalar::Scalar;
 use crate::smooth::poly;
-use crate::status::FactorError;
 
 /// v⁺ = v + h a with (M + h D) a = qfrc_smooth + qfrc_constraint, then q⁺ = q ⊕ h v⁺.
 ///
@@ -15,18 +14,15 @@ use crate::status::FactorError;
 /// the `eulerdamp` flag off, a = `qacc`.
 ///
 /// - reads  `qacc`, `qfrc_smooth`, `qfrc_constraint`, `qvel` (nv), `qM`, `act_dot` (na)
-/// - writes the state
-///
-/// # Errors
-/// M + h D is not positive definite (negative damping).
+/// - writes the state; `singular` if M + h D is not positive definite
 ///
 /// Source: MuJoCo `mj_Euler`; manual, "Numerical integration". Order 1.
-pub fn euler<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), FactorError> {
+pub fn euler<T: Scalar>(m: &Model, d: &mut Data<T>) {
     let damped = m.dof_damping_eff.iter().any(|b| b[0] > 0.0 || b[1] != 0.0 || b[2] != 0.0)
         || m.jnt_actuatorid.iter().any(|a| *a != -1);
     let implicit =
         damped && !m.opt.disabled(disable::EULERDAMP) && !m.opt.disabled(disable::DAMPER);
-    let Data { scratch, qacc, qvel, qM, qfrc_smooth, qfrc_constraint, .. } = d;
+    let Data { scratch, qacc, qvel, qM, qfrc_smooth, qfrc_constraint, singular, .. } = d;
     let a = &mut scratch.v[0];
     if implicit {
         // H = M + h D
@@ -36,7 +32,7 @@ pub fn euler<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), FactorError> {
             let damping = poly::derivative_odd(&m.dof_damping_eff[i], qvel[i]);
             H[m.M_rowadr[i] + m.M_rownnz[i] - 1] += damping * T::lift(m.opt.timestep);
         }
-        tree_ldl::factor(m, "M + hD", H, H_inv)?;
+        *singular = tree_ldl::factor(m, "M + hD", H, H_inv).or(*singular);
         for i in 0..m.nv {
             a[i] = qfrc_smooth[i] + qfrc_constraint[i];
         }
@@ -45,5 +41,4 @@ pub fn euler<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), FactorError> {
         a.copy_from_slice(qacc);
     }
     advance_by_scratch(m, d);
-    Ok(())
 }

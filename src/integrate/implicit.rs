@@ -53,17 +53,14 @@ pub fn implicit<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), FactorError
 /// free bodies on their own keep their gyroscopic term, in a 6×6 solve each.
 ///
 /// - reads  everything that `forward` writes
-/// - writes the state
-///
-/// # Errors
-/// M − h qDeriv is not positive definite.
+/// - writes the state; `singular` if the matrix is not positive definite
 ///
 /// Source: MuJoCo `mj_implicit`; manual, "Numerical integration". Tree Cholesky. Order 1.
-pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), FactorError> {
+pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) {
     let mut q = std::mem::take(&mut d.scratch.qderiv);
     mjd_smooth_vel(m, d, &mut q, false);
     let h = T::lift(m.opt.timestep);
-    let Data { scratch, qfrc_smooth, qfrc_constraint, qM, .. } = d;
+    let Data { scratch, qfrc_smooth, qfrc_constraint, qM, singular, .. } = d;
 
     // H = M − h qDeriv; rows of free bodies stay M, they are solved below
     let (H, H_inv) = &mut scratch.factor;
@@ -78,19 +75,15 @@ pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), FactorE
         b[i] = qfrc_smooth[i] + qfrc_constraint[i];
     }
     a.copy_from_slice(b);
-    let factored = tree_ldl::factor(m, "M − h·qDeriv", H, H_inv);
-    if factored.is_ok() {
-        tree_ldl::solve(m, H, H_inv, a);
-        free_bodies(m, d, &mut q);
-    }
+    *singular = tree_ldl::factor(m, "M − h·qDeriv", H, H_inv).or(*singular);
+    tree_ldl::solve(m, H, H_inv, a);
+    free_bodies(m, d, &mut q);
     d.scratch.qderiv = q;
-    factored?;
     advance_by_scratch(m, d);
-    Ok(())
 }
 
 /// True if the body floats alone: one free joint, no children. Source: MuJoCo `mj_isFreeBody`.
-fn is_free_body(m: &Model, b: usize) -> bool {
+pub(crate) fn is_free_body(m: &Model, b: usize) -> bool {
     m.body_jntnum[b] == 1
         && m.jnt_type[m.body_jntadr[b]] == JointType::Free
         && m.tree_dofnum[m.dof_treeid[m.body_dofadr[b]]] == 6

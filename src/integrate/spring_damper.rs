@@ -3,11 +3,10 @@
 use super::advance::advance_by_scratch;
 use crate::data::Data;
 use crate::linalg::tree_ldl;
-use crate::model::{JointType, Model};
 use crate::model::options::disable;
+use crate::model::{JointType, Model};
 use crate::scalar::Scalar;
 use crate::smooth::poly;
-use crate::status::FactorError;
 
 /// (M + hD + h²K) v⁺ = M v + h f − hK(q − q_ref), f without joint springs and dampers.
 ///
@@ -15,20 +14,14 @@ use crate::status::FactorError;
 /// D and K are diagonal: the derivatives of joint damping and stiffness; tendons stay explicit.
 ///
 /// - reads  `qfrc_smooth`, `qfrc_constraint`, `qvel` (nv), `qpos` (nq), `qM`, `act_dot` (na)
-/// - writes the state
-///
-/// # Errors
-/// The matrix is not positive definite (negative damping or stiffness).
+/// - writes the state; `singular` if the matrix is not positive definite
 ///
 /// Source: linearly implicit Euler (Hairer, Wanner 1996, §IV.7). Order 1.
-pub fn implicit_spring_damper<T: Scalar>(
-    m: &Model,
-    d: &mut Data<T>,
-) -> Result<(), FactorError> {
+pub fn implicit_spring_damper<T: Scalar>(m: &Model, d: &mut Data<T>) {
     let h = m.opt.timestep;
     let dampers = !m.opt.disabled(disable::DAMPER);
     let springs = !m.opt.disabled(disable::SPRING);
-    let Data { scratch, qvel, qpos, qM, qfrc_smooth, qfrc_constraint, .. } = d;
+    let Data { scratch, qvel, qpos, qM, qfrc_smooth, qfrc_constraint, singular, .. } = d;
     let (H, H_inv) = &mut scratch.factor;
     let a = &mut scratch.v[0];
     H.copy_from_slice(qM);
@@ -44,10 +37,9 @@ pub fn implicit_spring_damper<T: Scalar>(
             a[i] -= K * qvel[i] * T::lift(h);
         }
     }
-    tree_ldl::factor(m, "M + hD + h²K", H, H_inv)?;
+    *singular = tree_ldl::factor(m, "M + hD + h²K", H, H_inv).or(*singular);
     tree_ldl::solve(m, H, H_inv, a);
     advance_by_scratch(m, d);
-    Ok(())
 }
 
 /// Tangent stiffness of degree of freedom `i`; the linear part for ball and free joints.

@@ -12,21 +12,24 @@ use crate::status::FactorError;
 /// Factors in place: on return the off-diagonal entries of `a` are those of L, the diagonal is D;
 /// `diag_inv` (nv) receives 1/D. Cost O(nv · depth²).
 ///
-/// # Errors
-/// A pivot that is not positive, under the given name of the matrix.
+/// A pivot below [`crate::MINVAL`] is raised to it, as in MuJoCo, so that a singular matrix gives finite if
+/// huge results; the last such pivot is returned, under the given name of the matrix.
 pub fn factor<T: Scalar>(
     m: &Model,
     matrix: &'static str,
     a: &mut [T],
     diag_inv: &mut [T],
-) -> Result<(), FactorError> {
+) -> Option<FactorError> {
+    let mut raised = None;
     for k in (0..m.nv).rev() {
         let (adr, nnz) = (m.M_rowadr[k], m.M_rownnz[k]);
         let (above, from_k) = a.split_at_mut(adr);
         let row_k = &mut from_k[..nnz];
-        let pivot = row_k[nnz - 1];
-        if pivot.re() < crate::MINVAL || pivot.re().is_nan() {
-            return Err(FactorError { matrix, dof: k, pivot: pivot.re() });
+        let mut pivot = row_k[nnz - 1];
+        if pivot.re() < crate::MINVAL {
+            raised = Some(FactorError { matrix, dof: k, pivot: pivot.re() });
+            pivot = T::lift(crate::MINVAL);
+            row_k[nnz - 1] = pivot;
         }
         let inv = T::one() / pivot;
         diag_inv[k] = inv;
@@ -42,7 +45,7 @@ pub fn factor<T: Scalar>(
             row_k[p] = l;
         }
     }
-    Ok(())
+    raised
 }
 
 /// Solves (LᵀDL) x = b in place for one right-hand side. Cost O(nv · depth).

@@ -173,3 +173,6 @@ fn per_output<T: Scalar>(m: &Model, i: usize, field: &[T]) -> Values<T> {
     let (adr, num) = (m.actuator_outadr[actuator], m.actuator_outnum[actuator]);
     std::array::from_fn(|k| if k < num { field[adr + k] } else { T::zero() })
 }
+
+#[cfg(test)]
+mod tests;

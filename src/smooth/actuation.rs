@@ -85,9 +85,7 @@ fn act_dot<T: Scalar>(m: &Model, a: usize, u: T, act: T) -> T {
     match m.actuator_dyntype[a] {
         DynType::None => T::zero(),
         DynType::Integrator => u,
-        DynType::Filter | DynType::FilterExact => {
-            (u - act) / T::lift(prm[0].max(crate::MINVAL))
-        }
+        DynType::Filter | DynType::FilterExact => (u - act) / T::lift(prm[0].max(crate::MINVAL)),
         DynType::Muscle => muscle::dynamics(u, act, prm),
     }
 }
@@ -116,9 +114,7 @@ pub(crate) fn gain_input<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
 fn input<T: Scalar>(m: &Model, d: &Data<T>, a: usize, u: T) -> T {
     let x = match m.actuator_actadr[a] {
         None => u,
-        Some(adr) if m.actuator_actearly[a] => {
-            next_activation(m, a, d.act[adr], d.act_dot[adr])
-        }
+        Some(adr) if m.actuator_actearly[a] => next_activation(m, a, d.act[adr], d.act_dot[adr]),
         Some(adr) => d.act[adr],
     };
     match wrap_period(m, a) {
@@ -131,8 +127,7 @@ fn input<T: Scalar>(m: &Model, d: &Data<T>, a: usize, u: T) -> T {
 pub(crate) fn gain_bias<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> [T; 2] {
     let (length, velocity) = (d.actuator_length[a], d.actuator_velocity[a]);
     let (lengthrange, acc0) = (&m.actuator_lengthrange[a], m.actuator_acc0[a]);
-    let affine =
-        |p: &[f64]| T::lift(p[0]) + T::lift(p[1]) * length + T::lift(p[2]) * velocity;
+    let affine = |p: &[f64]| T::lift(p[0]) + T::lift(p[1]) * length + T::lift(p[2]) * velocity;
 
     let gainprm = &m.actuator_gainprm[a];
     let gain = match m.actuator_gaintype[a] {

@@ -36,12 +36,8 @@ pub fn com_pos<T: Scalar>(m: &Model, d: &mut Data<T>) {
     cinert[WORLD] = SpatialInertia::zero();
     for b in m.bodies_base_to_tip() {
         let offset = xipos[b] - subtree_com[m.body_rootid[b]];
-        cinert[b] = SpatialInertia::from_principal(
-            &m.body_inertia[b],
-            &ximat[b],
-            &offset,
-            m.body_mass[b],
-        );
+        cinert[b] =
+            SpatialInertia::from_principal(&m.body_inertia[b], &ximat[b], &offset, m.body_mass[b]);
     }
 
     // motion axes: (axis : axis × (com − anchor)) for rotation, (0 : axis) for translation

@@ -1,6 +1,7 @@
 //! Joint-space inertia.
 
 use crate::data::Data;
+use crate::linalg::tree_ldl;
 use crate::model::{Model, WORLD};
 use crate::scalar::Scalar;
 
@@ -71,15 +72,12 @@ fn tendon_armature<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// Factors `qM` into LᵀDL.
 ///
 /// - reads  `qM` (nM)                                                from [`crb`]
-/// - writes `qLD` (nM), `qLDiagInv` (nv)
-///
-/// # Errors
-/// A pivot that is not positive, with its degree of freedom.
+/// - writes `qLD` (nM), `qLDiagInv` (nv); `singular` if a pivot had to be raised
 ///
 /// Source: Featherstone 2008, §6.5; MuJoCo `mj_factorM`. Cost O(nv · depth²).
-pub fn factor_m<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), crate::FactorError> {
+pub fn factor_m<T: Scalar>(m: &Model, d: &mut Data<T>) {
     d.qLD.copy_from_slice(&d.qM);
-    crate::linalg::tree_ldl::factor(m, "inertia", &mut d.qLD, &mut d.qLDiagInv)
+    d.singular = tree_ldl::factor(m, "inertia", &mut d.qLD, &mut d.qLDiagInv);
 }
 
 /// Dense symmetric copy of `qM`, row-major (nv × nv).

@@ -118,12 +118,7 @@ fn attached_frames<T: Scalar>(m: &Model, d: &mut Data<T>) {
 
 /// World position of a point fixed in body `b`.
 #[inline(always)]
-fn frame_pos<T: Scalar>(
-    d: &Data<T>,
-    b: usize,
-    same: SameFrame,
-    pos: &Vector3<f64>,
-) -> Vector3<T> {
+fn frame_pos<T: Scalar>(d: &Data<T>, b: usize, same: SameFrame, pos: &Vector3<f64>) -> Vector3<T> {
     match same {
         SameFrame::Body => d.xpos[b],
         SameFrame::Inertia => d.xipos[b],

@@ -28,8 +28,11 @@ pub use com_pos::com_pos;
 pub use com_vel::com_vel;
 pub use crb::{crb, factor_m, full_m, mul_m};
 pub use kinematics::kinematics;
-pub use object::{object_acceleration, object_velocity};
+pub use object::{ObjectFrame, object_acceleration, object_frame, object_quat, object_velocity};
 pub use passive::{TANH_GAIN, passive};
+pub(crate) use passive::{
+    joint_stiffness, rotation_offset, tendon_extension, tendon_stiffness, translation_offset,
+};
 pub use rne::{rne, rne_with_acceleration};
 pub use rne_post_constraint::rne_post_constraint;
 pub use subtree_vel::subtree_vel;

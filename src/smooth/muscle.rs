@@ -162,8 +162,7 @@ pub fn dynamics<T: Scalar>(ctrl: T, act: T, prm: &[f64; NPRM]) -> T {
     let tau = if width < crate::MINVAL {
         if excess.re() > 0.0 { tau_act } else { tau_deact }
     } else {
-        tau_deact
-            + (tau_act - tau_deact) * smooth_step(excess / T::lift(width) + T::lift(0.5))
+        tau_deact + (tau_act - tau_deact) * smooth_step(excess / T::lift(width) + T::lift(0.5))
     };
     if tau.re() < crate::MINVAL { excess / T::lift(crate::MINVAL) } else { excess / tau }
 }

@@ -18,18 +18,13 @@ pub struct ObjectFrame<T> {
     pub rot: Matrix3<T>,
 }
 
-/// True if objects of this kind have a frame: `Body` (inertial), `XBody`, `Geom`, `Site`, `Camera`.
-pub fn has_frame(objtype: ObjType) -> bool {
-    use ObjType as O;
-    matches!(objtype, O::Body | O::XBody | O::Geom | O::Site | O::Camera)
-}
-
 /// World pose of object `id`.
 ///
 /// - reads `xpos`, `xipos`, `geom_xpos`, `site_xpos`, `cam_xpos` and their matrices
 ///
 /// # Panics
-/// If the kind has no frame, see [`has_frame`], or `id` is out of range.
+/// If the kind is none of body, xbody, geom, site and camera, or `id` is out of range. (The loader refuses
+/// such sensors.)
 pub fn object_frame<T: Scalar>(
     m: &Model,
     d: &Data<T>,

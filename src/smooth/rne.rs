@@ -26,23 +26,15 @@ pub fn rne<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// - reads  what [`rne`] reads, and `qacc` (nv)
 ///
 /// Source: Featherstone 2008, §5.3; MuJoCo `mj_rne` with acceleration. Cost O(nv).
-pub fn rne_with_acceleration<T: Scalar>(
-    m: &Model,
-    d: &mut Data<T>,
-    qacc: &[T],
-    result: &mut [T],
-) {
+pub fn rne_with_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>, qacc: &[T], result: &mut [T]) {
     accelerations(m, d, Some(qacc));
     body_forces(m, d, result);
 }
 
 /// Base to tip: cacc = cacc_parent + ċdof·v + cdof·a. The world accelerates against gravity.
 fn accelerations<T: Scalar>(m: &Model, d: &mut Data<T>, qacc: Option<&[T]>) {
-    let gravity = if m.opt.disabled(disable::GRAVITY) {
-        Vector3::zeros()
-    } else {
-        lift3(&m.opt.gravity)
-    };
+    let gravity =
+        if m.opt.disabled(disable::GRAVITY) { Vector3::zeros() } else { lift3(&m.opt.gravity) };
     let Data { scratch, cdof, cdof_dot, qvel, .. } = d;
     let cacc = &mut scratch.cacc;
     cacc[WORLD] = SpatialVec::new(Vector3::zeros(), -gravity);

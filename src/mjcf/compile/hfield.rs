@@ -12,7 +12,7 @@ use super::asset::{Elevation, find_file};
 use super::context::Context;
 
 /// A height field file larger than this many points is refused.
-const MAX_POINTS: usize = 1 << 28;
+const MAX_POINTS: usize = 1 << 26;
 
 /// Ranges of elevation below this are flat (`mjEPS`).
 const FLAT: f32 = 1e-14;

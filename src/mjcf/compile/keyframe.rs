@@ -36,7 +36,7 @@ pub fn write(ctx: &Context<'_>, m: &mut Model) -> Result<(), MjcfError> {
 }
 
 /// More keyframes than this are a mistake.
-const MAX_KEYS: usize = 1_000_000;
+const MAX_KEYS: usize = 100_000;
 
 fn keyframe(ctx: &Context<'_>, spec: &KeySpec, m: &Model) -> Result<Keyframe, MjcfError> {
     let mocap = || (0..m.nbody).filter(|&b| m.body_mocapid[b].is_some());

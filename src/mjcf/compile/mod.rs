@@ -122,3 +122,154 @@ pub fn springdamper(spec: &Spec) -> Vec<[f64; 2]> {
     joints.append(&mut below);
     joints
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use nalgebra::Vector3;
+
+    use crate::mjcf::{MjcfErrorKind, load_model_str};
+    use crate::model::{Model, SameFrame};
+
+    fn load(inside: &str) -> Model {
+        let xml = format!("<mujoco>{inside}</mujoco>");
+        load_model_str(&xml, "m.xml", Path::new("/nowhere")).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// Element and message, without the place.
+    fn refusal(inside: &str) -> String {
+        let xml = format!("<mujoco>{inside}</mujoco>");
+        let error = load_model_str(&xml, "m.xml", Path::new("/nowhere")).unwrap_err();
+        format!("<{}> {}", error.element(), error.message())
+    }
+
+    // the body's frame turned by 90° about z, and a frame inside that shifts along the new x
+    #[test]
+    fn frames_are_dissolved() {
+        let m = load(
+            "<worldbody><frame pos='1 0 0' euler='0 0 90'><body pos='1 0 0'><joint type='slide' \
+             axis='1 0 0'/><frame pos='0 0 1' euler='0 90 0'><geom size='.1' pos='1 0 0'/>\
+             </frame></body></frame></worldbody>",
+        );
+        assert!((m.body_pos[1] - Vector3::new(1.0, 1.0, 0.0)).norm() < 1e-15);
+        assert!(m.geom_pos[0].norm() < 1e-15);
+        assert!((m.body_quat[1].rotate(&Vector3::x()) - Vector3::y()).norm() < 1e-15);
+    }
+
+    // bodies depth first: a, its child, then b; geoms by body
+    #[test]
+    fn order_is_depth_first() {
+        let m = load(
+            "<worldbody><body name='a'><body name='a1'><geom size='1' name='g2'/></body>\
+             <geom size='1' name='g1'/></body><body name='b'><geom size='1' name='g3'/></body>\
+             <geom size='1' name='g0'/></worldbody>",
+        );
+        assert_eq!(m.names.body, ["world", "a", "a1", "b"]);
+        assert_eq!(m.names.geom, ["g0", "g1", "g2", "g3"]);
+    }
+
+    // two balls of 1 kg at ±1 on x: 2 kg, moments 2·0.4·0.01 and that plus 2
+    #[test]
+    fn inertia_from_geoms() {
+        let m = load(
+            "<worldbody><body><freejoint/><geom size='.1' mass='1' pos='1 0 0'/>\
+             <geom size='.1' mass='1' pos='-1 0 0'/></body></worldbody>",
+        );
+        assert_eq!(m.body_mass[1], 2.0);
+        assert!((m.body_inertia[1] - Vector3::new(2.008, 2.008, 0.008)).norm() < 1e-14);
+        assert_eq!(m.body_sameframe[1], SameFrame::None);
+    }
+
+    #[test]
+    fn unknown_names_come_with_the_nearest() {
+        let xml = "<mujoco><worldbody><body><joint name='left_knee'/><geom size='1'/></body>\
+                   </worldbody><actuator><motor joint='left_kne'/></actuator></mujoco>";
+        let error = load_model_str(xml, "m.xml", Path::new("/nowhere")).unwrap_err();
+        assert_eq!(error.to_string(), "m.xml:1:110: <motor> there is no joint `left_kne`");
+        assert_eq!(error.kind(), MjcfErrorKind::UnknownName);
+        assert_eq!(error.help_text(), Some("did you mean `left_knee`?"));
+    }
+
+    #[test]
+    fn what_makes_no_model_is_refused() {
+        let body = |inside: &str| refusal(&format!("<worldbody><body>{inside}</body></worldbody>"));
+        assert_eq!(body("<joint/>"), "<body> mass and inertia of a moving body must be positive");
+        assert_eq!(
+            body("<joint axis='0 0 0'/><geom size='1'/>"),
+            "<joint> the axis is too small to have a direction"
+        );
+        assert_eq!(
+            body("<joint range='1 0' limited='true'/><geom size='1'/>"),
+            "<joint> range[0] must be smaller than range[1]"
+        );
+        assert_eq!(
+            body("<geom name='a' size='1'/><geom name='a' size='1'/>"),
+            "<geom> the name `a` is already that of another geom"
+        );
+        assert_eq!(body("<geom type='box' size='1'/>"), "<geom> size[1] must be positive, found 0");
+        assert_eq!(
+            body("<inertial pos='0 0 0' mass='1' diaginertia='1 1 3'/>"),
+            "<inertial> inertia must satisfy A + B >= C, found 1, 1, 3"
+        );
+        assert!(body("<geom type='mesh' mesh='m'/>").contains("there is no mesh `m`"));
+        assert!(body("<freejoint/><joint/><geom size='1'/>").contains("degrees of freedom"));
+        assert!(body("<geom size='1' mass='-1'/>").contains("cannot be negative"));
+    }
+
+    #[test]
+    fn fluids_and_missing_meshes_are_named() {
+        assert_eq!(
+            refusal("<option density='1.2'/>"),
+            "<option> fluid forces (density is not 0) are not supported"
+        );
+        let missing = refusal(
+            "<compiler meshdir='stl'/><asset><mesh name='a' file='b.stl'/></asset>\
+             <worldbody><geom type='mesh' mesh='a'/></worldbody>",
+        );
+        assert!(missing.starts_with("<mesh> "), "{missing}");
+        assert!(missing.contains("/nowhere/stl/b.stl"), "{missing}");
+    }
+
+    // keyframes are completed from qpos0, quaternions normalized
+    #[test]
+    fn keyframes_are_completed() {
+        let m = load(
+            "<size nkey='2'/><worldbody><body pos='0 0 1'><freejoint/><geom size='1'/></body>\
+             </worldbody><keyframe><key name='k' qpos='1 2 3 0 0 2 0'/></keyframe>",
+        );
+        assert_eq!(m.keys[0].qpos, [1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0]);
+        assert_eq!(m.keys[1].qpos, [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(m.names.key, ["k", ""]);
+    }
+
+    // the welded child's mass goes to its parent, its geom too
+    #[test]
+    fn static_bodies_are_fused() {
+        let m = load(
+            "<compiler fusestatic='true'/><worldbody><body name='a'><freejoint/><geom size='.1' \
+             mass='1'/><body pos='1 0 0'><geom size='.1' mass='1' name='g'/></body></body>\
+             </worldbody>",
+        );
+        assert_eq!((m.nbody, m.body_mass[1]), (2, 2.0));
+        assert_eq!(m.body_ipos[1], Vector3::new(0.5, 0.0, 0.0));
+        assert_eq!(m.geom_pos[1], Vector3::x());
+    }
+
+    #[test]
+    fn what_is_not_simulated_yet_is_said() {
+        let m = load(
+            "<worldbody><geom type='plane' size='1 1 1'/><body><joint range='-1 1' name='j'/>\
+             <geom size='.1'/></body></worldbody><sensor><jointlimitpos joint='j'/>\
+             <jointlimitpos joint='j'/></sensor>",
+        );
+        assert_eq!(
+            m.unsupported,
+            [
+                "contacts: not simulated yet",
+                "1 joint and tendon limits: not simulated yet",
+                "2 `jointlimitpos` sensors: values not simulated yet"
+            ]
+        );
+    }
+}

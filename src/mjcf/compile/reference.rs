@@ -4,7 +4,7 @@ use nalgebra::Vector3;
 
 use super::context::Context;
 use super::springdamper;
-use crate::mjcf::error::{MjcfError, MjcfErrorKind};
+use crate::mjcf::error::MjcfError;
 use crate::mjcf::spec::LengthRangeMode;
 use crate::model::{BiasType, GainType, Model, TrnType};
 use crate::set_const::{SetConstOptions, set_const};
@@ -12,18 +12,10 @@ use crate::set_const::{SetConstOptions, set_const};
 /// Runs [`set_const`], gives muscles their length ranges, and takes the statistics that the file gives.
 ///
 /// # Errors
-/// The inertia matrix at qpos0 is singular; a muscle's length range would have to be simulated.
+/// A muscle's length range would have to be simulated.
 pub fn finish(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
     let options = SetConstOptions { springdamper: springdamper(ctx.spec) };
-    set_const(m, &options).map_err(|e| {
-        let body = m.dof_bodyid.get(e.dof).map_or("", |&b| &m.names.body[b]);
-        MjcfError::of_file(
-            &ctx.sources.files[0].path,
-            MjcfErrorKind::Invalid,
-            format!("{e} (body `{body}`)"),
-        )
-        .with_help("give the moving bodies mass and inertia, or the joints armature")
-    })?;
+    set_const(m, &options);
     length_ranges(ctx, m)?;
 
     let given = &ctx.spec.statistic;

@@ -15,6 +15,9 @@ const CONTACT_DATA: [usize; 9] = [1, 3, 3, 1, 3, 3, 3, 3, 3];
 /// Numbers of each field of a rangefinder: dist, dir, origin, point, normal, depth.
 const RAY_DATA: [usize; 6] = [1, 3, 3, 3, 3, 1];
 
+/// More numbers than this are a mistake.
+const MAX_DIM: usize = 1 << 26;
+
 /// Writes all sensors in file order. `resolutions` are those of the cameras [pixel].
 ///
 /// # Errors
@@ -48,6 +51,11 @@ pub fn write(
         m.sensor_refid.push(refid);
         m.sensor_intprm.push(spec.intprm);
         m.sensor_dim.push(dim);
+        if dim > MAX_DIM - m.nsensordata {
+            return Err(
+                ctx.invalid(spec.span, format!("sensors return more than {MAX_DIM} numbers"))
+            );
+        }
         m.sensor_adr.push(m.nsensordata);
         m.nsensordata += dim;
         m.sensor_cutoff.push(spec.cutoff);
@@ -325,7 +333,7 @@ fn dimension(
                 }
                 _ => 1,
             };
-            fields * rays
+            fields.saturating_mul(rays)
         }
         S::Tactile => {
             let mesh = objid.and_then(|id| m.mesh.get(id));

@@ -3,6 +3,7 @@
 use crate::mjcf::spec::SensorType;
 use crate::model::Model;
 use crate::model::options::enable;
+use crate::sensor;
 
 use super::context::Context;
 
@@ -10,49 +11,19 @@ use super::context::Context;
 /// on options that may change after loading.
 pub fn write(ctx: &Context<'_>, m: &mut Model) {
     let mut found = vec![];
-    let mut count = |n: usize, what: &str| {
-        if n > 0 {
-            found.push(format!("{n} {what} not simulated yet"));
-        }
-    };
     let mut kinds: Vec<(SensorType, usize)> = vec![];
-    for kind in ctx.spec.sensors.iter().map(|s| s.kind).filter(|k| !is_simulated(*k)) {
-        match kinds.iter_mut().find(|(k, _)| *k == kind) {
+    let unsupported = ctx.spec.sensors.iter().zip(&m.sensor_type);
+    for (spec, _) in unsupported.filter(|(_, code)| !sensor::supported(**code)) {
+        match kinds.iter_mut().find(|(k, _)| *k == spec.kind) {
             Some((_, n)) => *n += 1,
-            None => kinds.push((kind, 1)),
+            None => kinds.push((spec.kind, 1)),
         }
     }
     for (kind, n) in kinds {
-        count(n, &format!("`{}` sensors: values", kind.keyword()));
+        found.push(format!("{n} `{}` sensors: values not simulated yet", kind.keyword()));
     }
     if m.opt.enabled(enable::SLEEP) {
         found.push("sleeping of trees: not simulated yet".to_owned());
     }
     m.unsupported = found;
-}
-
-/// Whether the values of a kind of sensor are computed: those of kinematics and smooth dynamics.
-fn is_simulated(kind: SensorType) -> bool {
-    use SensorType as S;
-    !matches!(
-        kind,
-        S::Touch
-            | S::Force
-            | S::Torque
-            | S::Rangefinder
-            | S::CamProjection
-            | S::JointLimitPos
-            | S::JointLimitVel
-            | S::JointLimitFrc
-            | S::TendonLimitPos
-            | S::TendonLimitVel
-            | S::TendonLimitFrc
-            | S::InsideSite
-            | S::GeomDist
-            | S::GeomNormal
-            | S::GeomFromTo
-            | S::Contact
-            | S::Tactile
-            | S::User
-    )
 }

@@ -82,5 +82,9 @@ fn force_vel<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
         BiasType::Affine => T::lift(m.actuator_biasprm[a][2]),
         BiasType::None | BiasType::Muscle => T::zero(),
     };
-    if gain_vel.re() == 0.0 { bias_vel } else { bias_vel + gain_vel * actuation::gain_input(m, d, a) }
+    if gain_vel.re() == 0.0 {
+        bias_vel
+    } else {
+        bias_vel + gain_vel * actuation::gain_input(m, d, a)
+    }
 }

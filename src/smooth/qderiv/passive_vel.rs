@@ -26,8 +26,7 @@ pub fn mjd_passive_vel<T: Scalar>(m: &Model, d: &Data<T>, out: &mut QDeriv<T>) {
             }
         }
     }
-    let passive =
-        !(m.opt.disabled(disable::DAMPER) && m.opt.disabled(disable::SPRING));
+    let passive = !(m.opt.disabled(disable::DAMPER) && m.opt.disabled(disable::SPRING));
     let friction = m.opt.friction == FrictionModel::Tanh && !m.opt.disabled(disable::FRICTIONLOSS);
     if friction && passive {
         // d(−f tanh(kv))/dv = −f k (1 − tanh²(kv))

@@ -6,6 +6,7 @@ use dualstep::math::Quat;
 use dualstep::mjcf::MjcfErrorKind;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
+use dualstep_derivatives::{FdConfig, mjd_transition_fd};
 use nalgebra::Vector3;
 
 use super::Status;
@@ -29,36 +30,30 @@ pub fn without_constraints(m: &Model) -> Model {
     smooth
 }
 
-/// Everything that depends on state and inputs, the momenta of subtrees included.
-pub(super) fn forward(_m: &Model, _d: &mut Data<f64>) -> Result<(), String> {
-    // to become:
-    // dualstep::forward::forward(m, d).map_err(|e| e.to_string())?;
-    // dualstep::smooth::subtree_vel(m, d);
-    // Ok(())
-    Err("no forward dynamics yet".into())
+/// Everything that depends on state and inputs, energies and momenta of subtrees included.
+pub(super) fn forward(m: &Model, d: &mut Data<f64>) -> Result<(), String> {
+    dualstep::forward::forward(m, d).map_err(|e| e.to_string())?;
+    // these are computed on request only
+    dualstep::energy::energy(m, d);
+    dualstep::smooth::subtree_vel(m, d);
+    Ok(())
 }
 
 /// One step.
-pub(super) fn step(_m: &Model, _d: &mut Data<f64>) -> Result<(), String> {
-    // to become:
-    // dualstep::forward::step(m, d).map(|_| ()).map_err(|e| e.to_string())
-    Err("no steps yet".into())
+pub(super) fn step(m: &Model, d: &mut Data<f64>) -> Result<(), String> {
+    dualstep::forward::step(m, d).map_err(|e| e.to_string())
 }
 
 /// The joint-space inertia as a dense matrix, nv × nv.
-pub(super) fn full_m(m: &Model, _d: &Data<f64>) -> Vec<f64> {
-    // to become: dualstep::smooth::full_m(m, d)
-    vec![f64::NAN; m.nv * m.nv]
+pub(super) fn full_m(m: &Model, d: &Data<f64>) -> Vec<f64> {
+    dualstep::smooth::full_m(m, d)
 }
 
-/// Transition matrices `A B C D` by centred differences, row-major. None while there is no such
-/// function.
-pub(super) fn transition(_m: &Model, _d: &Data<f64>) -> Option<Result<[Vec<f64>; 4], String>> {
-    // to become:
-    // let found = dualstep_derivatives::mjd_transition_fd(m, d, &FdConfig::default());
-    // let flat = |matrix: ndarray::Array2<f64>| matrix.iter().copied().collect();
-    // Some(found.map(|t| [t.A, t.B, t.C, t.D].map(flat)).map_err(|e| e.to_string()))
-    None
+/// Transition matrices `A B C D` by centred differences with the oracle's nudge, row-major.
+pub(super) fn transition(m: &Model, d: &Data<f64>) -> Result<[Vec<f64>; 4], String> {
+    let config = FdConfig { centered: true, eps: 1e-6 };
+    let found = mjd_transition_fd(m, d, &config).map_err(|e| e.to_string())?;
+    Ok([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect()))
 }
 
 /// Puts a golden state and its inputs into `d`; time and warm start are zero, as the oracle's were.

@@ -5,6 +5,7 @@
 //! sensors with the oracle's pass without constraints.
 
 use dualstep::model::{GeomType, ObjType, SensorType};
+use dualstep::sensor::{Support, support};
 use dualstep::status::MAXVAL;
 use dualstep::{Data, Model};
 
@@ -63,22 +64,10 @@ fn constrained(field: &str) -> bool {
     by_name.contains(&field) || field.starts_with("contact_") || field.starts_with("efc_")
 }
 
-/// Sensors whose values are still to come: they need rays, distances between geoms, or contacts. Touch
-/// and limit sensors are zero without constraints, so they are compared.
+/// Sensors whose values are still to come. Those of contacts and limits are zero without constraints, so
+/// they are compared.
 pub(super) fn to_come(sensor: SensorType) -> bool {
-    matches!(
-        sensor,
-        SensorType::Magnetometer
-            | SensorType::Rangefinder
-            | SensorType::CamProjection
-            | SensorType::InsideSite
-            | SensorType::GeomDist
-            | SensorType::GeomNormal
-            | SensorType::GeomFromTo
-            | SensorType::Contact
-            | SensorType::Tactile
-            | SensorType::Plugin
-    )
+    support(sensor) == Support::Missing
 }
 
 /// Compares forward dynamics in every state: `fwd/*`, `smooth/qacc`, `smooth/sensordata`.
