@@ -92,7 +92,8 @@ fn print(report: &Report, stages: &[Stage], out: &mut dyn Write) -> Result<(), F
     let table = report.table(stages);
     let mut lines = table.lines();
     writeln!(out, "{BOLD}{}{BOLD:#}", lines.next().unwrap_or_default())?;
-    for (line, model) in lines.by_ref().zip(&report.models) {
+    // the models first: the other order would swallow the line after the last one
+    for (model, line) in report.models.iter().zip(lines.by_ref()) {
         writeln!(out, "{}", colored(line, model))?;
     }
     for line in lines {
