@@ -2,16 +2,18 @@
 //!
 //! | identity | fails when, for example |
 //! |---|---|
-//! | body velocities are the rates of body poses | the lever of a joint's anchor is missing from `cdof` |
-//! | M is the Hessian of ½ Σ m v² + ω·Iω | `crb` adds a parent to its child |
+//! | body velocities are the rates of body poses | the lever of a joint's anchor is wrong in `cdof` |
+//! | M is the Hessian of ½ Σ m v² + ω·Iω | `crb` sums from base to tip |
 //! | bias from Lagrange's equations | the sign of `cvel ×f (I cvel)` flips in `rne` |
-//! | vᵀ(Ṁ v − 2 bias) = 0, Ṁ − ∂bias/∂v skew | `cdof_dot` is taken after the joint instead of before |
+//! | vᵀ(Ṁ v − 2 bias) = 0 | the lever of a joint's anchor is wrong in `cdof` |
+//! | Ṁ − ∂bias/∂v is skew | a sign flips in `mjd_rne_vel` |
 //! | inverse ∘ forward = identity | a passive force has opposite signs in the two |
-//! | dE/dt is the power of what is not conservative | a spring's potential and force disagree |
-//! | momentum is constant in free flight | `subtree_vel` forgets a parallel-axis term |
-//! | accelerations do not depend on the observer | gravity is applied in a body frame |
-//! | LᵀDL x = b, many at once or one by one | the elimination order is wrong at a branch |
-//! | `qDeriv` is the velocity derivative by duals | the Coriolis term is added instead of subtracted |
+//! | dE/dt is the power of what is not conservative | the sign of a spring flips in `passive` |
+//! | momentum is constant in free flight | the sign of `cvel ×f (I cvel)` flips in `rne` |
+//! | subtree momenta are sums over bodies | `subtree_vel` forgets a parallel-axis term |
+//! | accelerations do not depend on the observer | a lever is taken from the world's origin |
+//! | LᵀDL x = b, many at once or one by one | a sign flips in `solve_many` |
+//! | `qDeriv` is the velocity derivative by duals | a sign flips in `mjd_rne_vel` |
 //!
 //! Lagrange's equations are used in the form of Boltzmann and Hamel, because the velocities of ball and free
 //! joints are not rates of coordinates. With basis fields E_i on the configuration manifold, momenta

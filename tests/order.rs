@@ -5,10 +5,9 @@
 //! are tested against each other as well as for their order. Errors are taken on the state tangent, so that
 //! orientations count as rotations.
 //!
-//! Fails when, for example: RK4 adds stage velocities of ball joints without `dexp_inv` (order 2 on
-//! the chain), the activations are not advanced in its stages (order 1), Euler takes positions from the old
-//! velocity and damping from the new (an error constant that the finest steps do not reach), or an implicit
-//! matrix has h² for h (order 0).
+//! Fails when, for example: RK4 adds stage velocities of ball joints without `dexp_inv` (order 2), the
+//! activations are not advanced in its stages (order 1), or positions are integrated from half the velocity
+//! (order 0).
 
 use dualstep::model::Integrator;
 use dualstep::{Data, Model, step};

@@ -7,9 +7,8 @@
 //! - First derivatives of a step agree with centred differences of f64 steps, second derivatives with those
 //!   of first-order dual steps, with every integrator.
 //!
-//! Fails when, for example: `Quat::exp` takes its tangent from the closed form at 0 (NaN), a stage branches
-//! on more than the real part, `clip` keeps the tangent outside of its range, or `ImplicitSolve` stops one
-//! round early (second order only).
+//! Fails when, for example: `Quat::log` takes the closed form at identity (0/0 in the tangent), a stage
+//! branches on more than the real part, or `clip` keeps the tangent of what it clips.
 
 use std::path::Path;
 
