@@ -9,5 +9,14 @@
 pub mod tangent;
 
 pub mod finite_diff;
+pub mod dual;
 
+pub mod quat;
+pub mod rne_pos;
+pub mod smooth;
+pub mod actuator;
+pub mod analytic;
+
+pub use analytic::mjd_transition_analytic;
+pub use dual::mjd_transition_dual;
 pub use finite_diff::{FdConfig, FdWorkspace, Transition, TransitionError, mjd_transition_fd};

@@ -1,0 +1,279 @@
+//! Transition matrices in closed form: no step is differenced.
+//!
+//! The step solves H â = f for the acceleration over the step, f = qfrc_smooth + qfrc_constraint, with H = M,
+//! M + hD or M − h·qDeriv by the integrator. Then ∂â/∂x = H⁻¹ (∂f/∂x − ∂H/∂x â), where the derivative of f
+//! and that of M â are taken together as inverse dynamics at fixed acceleration ([`crate::smooth`]); velocities
+//! follow by v⁺ = v + h â, positions by the derivative of q ⊕ h v⁺ ([`crate::quat`]).
+
+use dualstep::forward::forward;
+use dualstep::linalg::tree_ldl;
+use dualstep::model::Integrator;
+use dualstep::model::options::disable;
+use dualstep::smooth::poly;
+use dualstep::{Data, Model};
+
+use crate::actuator::next_activation_derivative;
+use crate::finite_diff::{Difference, Transition, TransitionError};
+use crate::quat::mjd_integrate_pos;
+use crate::smooth::{Forces, SmoothDeriv, mjd_smooth};
+use crate::tangent::ndx;
+
+/// What the closed form does not cover in a model at a state, in a sentence; none if it covers all of A and B.
+pub fn coverage(m: &Model, d: &Data<f64>) -> Option<String> {
+    match m.opt.integrator {
+        Integrator::Euler => {}
+        other => return Some(format!("the {other:?} integrator has no closed form yet")),
+    }
+    let limited = |t: &usize| m.tendon_actfrclimited[*t];
+    for t in (0..m.ntendon).filter(limited) {
+        let acts = |a: &usize| {
+            m.actuator_trntype[*a] == dualstep::model::TrnType::Tendon
+                && m.actuator_trnid[*a][0] == Some(t)
+        };
+        let total: f64 = (0..m.nactuator).filter(acts).map(|a| d.actuator_force[a]).sum();
+        let [lo, hi] = m.tendon_actfrcrange[t];
+        let slack = 1e-9 * total.abs();
+        if total <= lo + slack || total >= hi - slack {
+            return Some("the total actuator force of a tendon is at its limit".to_owned());
+        }
+    }
+    None
+}
+
+/// Everything that [`mjd_transition_analytic_into`] writes on its way.
+#[derive(Debug)]
+pub struct AnalyticWorkspace {
+    d: Data<f64>,
+    smooth: SmoothDeriv<f64>,
+    /// Acceleration over the step (nv).
+    acc: Vec<f64>,
+    /// Factor of H, and reciprocals of its diagonal.
+    H: Vec<f64>,
+    H_inv: Vec<f64>,
+    /// Right-hand sides, then ∂â/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
+    block: Vec<f64>,
+    /// Tangent of the new position, row-major (nv × (2nv + na + nu)).
+    position: Vec<f64>,
+    /// New velocity (nv).
+    qvel: Vec<f64>,
+}
+
+impl AnalyticWorkspace {
+    /// A workspace for the model.
+    pub fn new(m: &Model) -> Self {
+        let n = ndx(m) + m.nu;
+        Self {
+            d: Data::new(m),
+            smooth: SmoothDeriv::new(m),
+            acc: vec![0.0; m.nv],
+            H: vec![0.0; m.nM],
+            H_inv: vec![0.0; m.nv],
+            block: vec![0.0; m.nv * n],
+            position: vec![0.0; m.nv * n],
+            qvel: vec![0.0; m.nv],
+        }
+    }
+}
+
+/// A and B of one step at the state of `d`, in closed form. C and D stay zero: [`crate::mjd_transition`] fills
+/// them.
+///
+/// # Errors
+/// The state is not finite; a feature is not covered, which the error names.
+///
+/// Source: Carpentier and Mansard 2018 for ∂M a + bias; see the module for the step. Cost O(nv² · depth).
+pub fn mjd_transition_analytic(m: &Model, d: &Data<f64>) -> Result<Transition, TransitionError> {
+    let mut transition = Transition::new(m);
+    mjd_transition_analytic_into(m, d, &mut AnalyticWorkspace::new(m), &mut transition)?;
+    Ok(transition)
+}
+
+/// As [`mjd_transition_analytic`], into matrices and through a workspace that are used again.
+///
+/// # Errors
+/// As [`mjd_transition_analytic`].
+///
+/// # Panics
+/// If `workspace` or `transition` belong to a model of other sizes.
+pub fn mjd_transition_analytic_into(
+    m: &Model,
+    d: &Data<f64>,
+    w: &mut AnalyticWorkspace,
+    transition: &mut Transition,
+) -> Result<(), TransitionError> {
+    w.d.set_state_from(d);
+    forward(m, &mut w.d).map_err(TransitionError::Step)?;
+    if let Some(feature) = coverage(m, &w.d) {
+        return Err(TransitionError::NotCovered { feature });
+    }
+    acceleration(m, w);
+    mjd_smooth(m, &w.d, &w.acc, Forces::All, &mut w.smooth);
+    right_hand_sides(m, w);
+    let n = ndx(m) + m.nu;
+    tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, n);
+    assemble(m, w, transition);
+    Ok(())
+}
+
+/// True if Euler integrates joint damping implicitly.
+fn implicit_damping(m: &Model) -> bool {
+    let damped = m.dof_damping_eff.iter().any(|b| b[0] > 0.0 || b[1] != 0.0 || b[2] != 0.0)
+        || m.jnt_actuatorid.iter().any(|a| *a != -1);
+    damped && !m.opt.disabled(disable::EULERDAMP) && !m.opt.disabled(disable::DAMPER)
+}
+
+/// Factor of H and the acceleration over the step.
+fn acceleration(m: &Model, w: &mut AnalyticWorkspace) {
+    let h = m.opt.timestep;
+    if implicit_damping(m) {
+        w.H.copy_from_slice(&w.d.qM);
+        for i in 0..m.nv {
+            let damping = poly::derivative_odd(&m.dof_damping_eff[i], w.d.qvel[i]);
+            w.H[m.M_rowadr[i] + m.M_rownnz[i] - 1] += h * damping;
+        }
+        tree_ldl::factor(m, "M + hD", &mut w.H, &mut w.H_inv);
+        for i in 0..m.nv {
+            w.acc[i] = w.d.qfrc_smooth[i] + w.d.qfrc_constraint[i];
+        }
+        tree_ldl::solve(m, &w.H, &w.H_inv, &mut w.acc);
+    } else {
+        w.H.copy_from_slice(&w.d.qLD);
+        w.H_inv.copy_from_slice(&w.d.qLDiagInv);
+        w.acc.copy_from_slice(&w.d.qacc);
+    }
+}
+
+/// block = [∂r/∂q, ∂r/∂v, ∂r/∂act, ∂r/∂u] with the sign of forces; D(v) of polynomial damping included.
+fn right_hand_sides(m: &Model, w: &mut AnalyticWorkspace) {
+    let (nv, na, nu) = (m.nv, m.na, m.nu);
+    let n = ndx(m) + nu;
+    let s = &w.smooth;
+    for i in 0..nv {
+        let row = &mut w.block[i * n..(i + 1) * n];
+        row[..nv].copy_from_slice(&s.dq[i * nv..(i + 1) * nv]);
+        row[nv..2 * nv].copy_from_slice(&s.dv[i * nv..(i + 1) * nv]);
+        row[2 * nv..2 * nv + na].copy_from_slice(&s.da[i * na..(i + 1) * na]);
+        row[2 * nv + na..].copy_from_slice(&s.du[i * nu..(i + 1) * nu]);
+    }
+    if implicit_damping(m) {
+        // d(h D(v) â)/dv, D = b₀ + 2b₁|v| + 3b₂v²
+        for i in 0..nv {
+            let [_, b1, b2] = m.dof_damping_eff[i];
+            let v = w.d.qvel[i];
+            let slope = if v < 0.0 { -2.0 * b1 } else { 2.0 * b1 } + 6.0 * b2 * v;
+            w.block[i * n + nv + i] -= m.opt.timestep * slope * w.acc[i];
+        }
+    }
+}
+
+/// v⁺ = v + h â, q⁺ = q ⊕ h v⁺, act⁺.
+fn assemble(m: &Model, w: &mut AnalyticWorkspace, to: &mut Transition) {
+    let (nv, h) = (m.nv, m.opt.timestep);
+    let n = ndx(m) + m.nu;
+    for i in 0..nv {
+        w.qvel[i] = w.d.qvel[i] + h * w.acc[i];
+        for x in &mut w.block[i * n..(i + 1) * n] {
+            *x *= h;
+        }
+        w.block[i * n + nv + i] += 1.0;
+    }
+    w.position.fill(0.0);
+    for i in 0..nv {
+        w.position[i * n + i] = 1.0;
+    }
+    mjd_integrate_pos(m, &w.qvel, h, &mut w.position, &w.block, n);
+
+    let rows = w.position.chunks_exact(n.max(1)).chain(w.block.chunks_exact(n.max(1)));
+    for (i, row) in rows.enumerate() {
+        for (k, x) in row.iter().enumerate() {
+            *to.state_entry(i, k) = *x;
+        }
+    }
+    for a in 0..m.nactuator {
+        let Some(adr) = m.actuator_actadr[a] else { continue };
+        let row = 2 * nv + adr;
+        for k in 0..n {
+            *to.state_entry(row, k) = 0.0;
+        }
+        let [by_act, by_ctrl] = next_activation_derivative(m, &w.d, a);
+        *to.state_entry(row, row) = by_act;
+        if m.actuator_ctrlnum[a] > 0 {
+            *to.state_entry(row, ndx(m) + m.actuator_ctrladr[a]) = by_ctrl;
+        }
+    }
+    to.difference.fill(Difference::Exact);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dual::mjd_transition_dual;
+    use dualstep::mjcf::load_model;
+    use std::path::Path;
+
+    /// Largest difference between closed form and dual numbers, relative to the largest entry, over a model's
+    /// keyframes, at velocities and controls that are not zero.
+    fn worst(path: &Path) -> Option<f64> {
+        let mut m = load_model(path).expect("the model loads");
+        m.opt.integrator = Integrator::Euler;
+        let mut worst = 0.0_f64;
+        for state in 0..3 {
+            let mut d = Data::<f64>::new(&m);
+            d.reset_keyframe(&m, 0);
+            let wave = |i: usize| ((i * 7 + state * 3) as f64).sin();
+            for i in 0..m.nv {
+                d.qvel[i] = wave(i) * state as f64;
+            }
+            let dq: Vec<f64> = (0..m.nv).map(|i| 0.3 * wave(i + 5) * state as f64).collect();
+            dualstep::integrate::integrate_pos(&m, &mut d.qpos, &dq, 1.0);
+            for i in 0..m.nu {
+                d.ctrl[i] = 0.3 * wave(i + 1);
+            }
+            for i in 0..m.na {
+                d.act[i] = 0.3 + 0.2 * wave(i + 2);
+            }
+            if state == 2 {
+                for b in 1..m.nbody {
+                    d.xfrc_applied[b] = std::array::from_fn(|k| wave(b + k));
+                }
+            }
+            let exact = mjd_transition_dual(&m, &d).expect("the step works");
+            let ours = match mjd_transition_analytic(&m, &d) {
+                Ok(ours) => ours,
+                Err(TransitionError::NotCovered { .. }) => return None,
+                Err(e) => panic!("{e}"),
+            };
+            for (x, y) in [(&ours.A, &exact.A), (&ours.B, &exact.B)] {
+                let scale = y.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
+                for ((i, k), v) in x.indexed_iter() {
+                    let e = (v - y[[i, k]]).abs() / scale;
+                    if e > 1e-11 && e > worst {
+                        let name = &ours.state_names;
+                        eprintln!("{}: {} / {k}: {v} {}", path.display(), name[i], y[[i, k]]);
+                    }
+                    worst = worst.max(e);
+                }
+            }
+        }
+        Some(worst)
+    }
+
+    #[test]
+    #[expect(clippy::print_stderr, reason = "names the culprit")]
+    fn closed_form_matches_dual_numbers_on_all_models() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../validation/models");
+        let mut failed = vec![];
+        let mut covered = 0;
+        let mut paths: Vec<_> = folder.read_dir().unwrap().map(|e| e.unwrap().path()).collect();
+        paths.sort();
+        for path in paths.iter().filter(|p| p.extension().is_some_and(|e| e == "xml")) {
+            match worst(path) {
+                Some(e) if e > 1e-11 => failed.push((path.file_name().unwrap().to_owned(), e)),
+                Some(_) => covered += 1,
+                None => eprintln!("{} is not covered", path.display()),
+            }
+        }
+        assert!(failed.is_empty(), "{failed:?}");
+        assert!(covered > 25, "{covered}");
+    }
+}
