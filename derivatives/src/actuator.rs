@@ -192,14 +192,7 @@ impl<T: Scalar> SmoothDeriv<T> {
     }
 }
 
-fn joint<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    a: usize,
-    j: usize,
-    f: T,
-    out: &mut SmoothDeriv<T>,
-) {
+fn joint<T: Scalar>(m: &Model, d: &Data<T>, a: usize, j: usize, f: T, out: &mut SmoothDeriv<T>) {
     let dof = m.jnt_dofadr[j];
     let (turn, q) = match m.jnt_type[j] {
         JointType::Slide | JointType::Hinge => return constant_moment(m, d, a, out),
@@ -233,14 +226,7 @@ fn carried<T: Scalar>(S_i: &SpatialVec<T>, S_k: &SpatialVec<T>, W: &SpatialVec<T
     S_i.dot(&S_k.cross_force(W))
 }
 
-fn site<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    a: usize,
-    s: usize,
-    f: T,
-    out: &mut SmoothDeriv<T>,
-) {
+fn site<T: Scalar>(m: &Model, d: &Data<T>, a: usize, s: usize, f: T, out: &mut SmoothDeriv<T>) {
     let b = m.site_bodyid[s];
     let r = d.site_xpos[s] - d.subtree_com[m.body_rootid[b]];
     let g = gear(m, a);

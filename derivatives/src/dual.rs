@@ -75,7 +75,7 @@ pub fn mjd_transition_dual_into(
     };
     let results = workspace.workers.par_iter_mut().enumerate().map(run);
     results.collect::<Result<Vec<()>, _>>().map_err(TransitionError::Step)?;
-    let (nx, nv) = (ndx(m), m.nv);
+    let nx = ndx(m);
     for (chunk, w) in workspace.workers.iter_mut().enumerate() {
         // tangent of the new position: its difference from itself without tangent
         for (to, from) in w.qpos.iter_mut().zip(&w.d.qpos) {
@@ -94,12 +94,11 @@ pub fn mjd_transition_dual_into(
             transition.difference[column] = Difference::Exact;
         }
     }
-    debug_assert!(nx >= 2 * nv);
     sensors_dual(m, d, workspace, transition)
 }
 
 /// C and D by one forward pass on dual numbers for each chunk of columns.
-fn sensors_dual(
+pub(crate) fn sensors_dual(
     m: &Model,
     d: &Data<f64>,
     workspace: &mut DualWorkspace,
@@ -135,8 +134,7 @@ impl Worker {
         self.direction.fill(Dual::lift(0.0));
         let mut moves = false;
         for k in 0..WIDTH {
-            let unit: Dual<WIDTH> =
-                Dual::from_parts(|part| if part == k + 1 { 1.0 } else { 0.0 });
+            let unit: Dual<WIDTH> = Dual::from_parts(|part| if part == k + 1 { 1.0 } else { 0.0 });
             let (c, nx) = (first + k, ndx(m));
             if c < m.nv {
                 self.direction[c] += unit;

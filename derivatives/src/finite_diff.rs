@@ -68,6 +68,8 @@ pub struct Transition {
     pub sensor_names: Vec<String>,
     /// How each column of A and C, then each of B and D, was differenced (2nv+na + nu).
     pub difference: Vec<Difference>,
+    /// Why the closed form was not used although it was wanted; none if it was, or was not asked for.
+    pub fallback: Option<String>,
 }
 
 impl Transition {
@@ -83,6 +85,7 @@ impl Transition {
             ctrl_names: ctrl_names(m),
             sensor_names: sensor_names(m),
             difference: vec![Difference::Zero; nx + nu],
+            fallback: None,
         }
     }
 

@@ -3,6 +3,9 @@
 //! | method | what it differentiates | cost | when to use it |
 //! |---|---|---|---|
 //! | [`finite_diff`] | the step as a black box, `mjd_transitionFD` | one or two steps a column | as `MuJoCo` does it |
+//! | [`dual`] | the step on dual numbers, exact to rounding | one dual step for 8 columns | as the oracle; every integrator |
+//! | [`analytic`] | the equations: A and B of Euler, implicit and implicitfast | one forward pass and tree recursions | in controllers |
+//! | [`transition`] | `Auto`: closed form where it covers the model, dual numbers elsewhere | | by default |
 //!
 //! The state tangent and the names of rows and columns are in [`tangent`].
 
@@ -17,6 +20,9 @@ pub mod smooth;
 pub mod actuator;
 pub mod analytic;
 
-pub use analytic::mjd_transition_analytic;
+pub mod transition;
+
+pub use analytic::{AnalyticWorkspace, mjd_transition_analytic};
 pub use dual::mjd_transition_dual;
 pub use finite_diff::{FdConfig, FdWorkspace, Transition, TransitionError, mjd_transition_fd};
+pub use transition::{DerivativeConfig, Method, mjd_transition};

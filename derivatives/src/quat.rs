@@ -86,14 +86,7 @@ pub fn mjd_sub_quat<T: Scalar>(a: Quat<T>, b: Quat<T>) -> (Matrix3<T>, Matrix3<T
 ///
 /// # Panics
 /// If the blocks are not nv × n.
-pub fn mjd_integrate_pos<T: Scalar>(
-    m: &Model,
-    v: &[T],
-    h: T,
-    dq: &mut [T],
-    dv: &[T],
-    n: usize,
-) {
+pub fn mjd_integrate_pos<T: Scalar>(m: &Model, v: &[T], h: T, dq: &mut [T], dv: &[T], n: usize) {
     assert_eq!(dq.len(), m.nv * n, "one row a degree of freedom");
     assert_eq!(dv.len(), m.nv * n, "one row a degree of freedom");
     for j in 0..m.njnt {
@@ -157,7 +150,8 @@ mod tests {
                 let mut w = Vector3::zeros();
                 w[k] = e;
                 let nudge = Quat::exp(&w);
-                let fd_a = ((a * nudge).difference(b) - (a * nudge.conj()).difference(b)) / (2.0 * e);
+                let fd_a =
+                    ((a * nudge).difference(b) - (a * nudge.conj()).difference(b)) / (2.0 * e);
                 let fd_b = (a.difference(b * nudge) - a.difference(b * nudge.conj())) / (2.0 * e);
                 assert!((fd_a - by_a.column(k)).norm() < 1e-6, "{angle}");
                 assert!((fd_b - by_b.column(k)).norm() < 1e-6, "{angle}");

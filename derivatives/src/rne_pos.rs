@@ -91,9 +91,8 @@ pub fn mjd_rne_pos<T: Scalar>(
     for k in 0..m.nv {
         let b = m.dof_bodyid[k];
         let (S, B) = (&d.cdof[k], &qderiv.flow[b]);
-        let X = S.cross_force(&s.force[b])
-            + mul(B, &d.cdof_dot[k])
-            + d.crb[b].mul_vec(&s.S_ddot[k]);
+        let X =
+            S.cross_force(&s.force[b]) + mul(B, &d.cdof_dot[k]) + d.crb[b].mul_vec(&s.S_ddot[k]);
         let (G, H) = (d.crb[b].mul_vec(S), tr_mul(B, S));
         let moved = |i: usize| H.dot(&d.cdof_dot[i]) + G.dot(&s.S_ddot[i]);
         for i in m.dofs_to_root(k) {
@@ -123,7 +122,8 @@ fn body_forces<T: Scalar>(m: &Model, d: &Data<T>, qacc: &[T], s: &mut RnePos<T>)
         let mut k = m.body_dofs(b).start;
         while k < m.body_dofs(b).end {
             // all axes of a rotation start from the velocity and acceleration before it
-            let len = m.body_dofs(b).skip_while(|i| *i < k).take_while(|i| s.group[*i] == s.group[k]);
+            let len =
+                m.body_dofs(b).skip_while(|i| *i < k).take_while(|i| s.group[*i] == s.group[k]);
             let end = k + len.count();
             let (before_v, before_a) = (p, a);
             for i in k..end {
@@ -175,8 +175,7 @@ pub fn mjd_world_wrenches<T: Scalar>(
         any = true;
         let r = w.point - d.subtree_com[m.body_rootid[w.body]];
         s.wrench[w.body] += SpatialVec::new(r.cross(&w.force) + w.torque, w.force);
-        s.lever[w.body] +=
-            r * w.force.transpose() - Matrix3::identity() * r.dot(&w.force);
+        s.lever[w.body] += r * w.force.transpose() - Matrix3::identity() * r.dot(&w.force);
     }
     if !any {
         return;

@@ -211,7 +211,9 @@ fn springs<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
                 let x = d.qpos[q] - T::lift(m.qpos_spring[q]);
                 out.dq[dof * nv + dof] -= tangent_stiffness(&k, x);
             }
-            JointType::Ball => rotational_spring(&k, &rotation_offset(m, d, q), dof, nv, &mut out.dq),
+            JointType::Ball => {
+                rotational_spring(&k, &rotation_offset(m, d, q), dof, nv, &mut out.dq)
+            }
             JointType::Free => {
                 let K = radial_stiffness(&k, &translation_offset(m, d, q));
                 subtract_block(&K, dof, nv, &mut out.dq);
@@ -255,13 +257,7 @@ fn radial_stiffness<T: Scalar>(k: &[f64; 3], x: &Vector3<T>) -> Matrix3<T> {
     Matrix3::from_diagonal_element(c) + x * x.transpose() * (slope / r)
 }
 
-fn rotational_spring<T: Scalar>(
-    k: &[f64; 3],
-    x: &Vector3<T>,
-    dof: usize,
-    nv: usize,
-    dq: &mut [T],
-) {
+fn rotational_spring<T: Scalar>(k: &[f64; 3], x: &Vector3<T>, dof: usize, nv: usize, dq: &mut [T]) {
     let K = radial_stiffness(k, x) * right_jacobian_inverse(x);
     subtract_block(&K, dof, nv, dq);
 }
@@ -277,8 +273,7 @@ fn subtract_block<T: Scalar>(K: &Matrix3<T>, dof: usize, nv: usize, dq: &mut [T]
 /// Dampers and smooth friction.
 fn dampers<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
     let damped = !m.opt.disabled(disable::DAMPER);
-    let friction =
-        m.opt.friction == FrictionModel::Tanh && !m.opt.disabled(disable::FRICTIONLOSS);
+    let friction = m.opt.friction == FrictionModel::Tanh && !m.opt.disabled(disable::FRICTIONLOSS);
     // d(f tanh(kv))/dv = f k (1 − tanh²(kv))
     let rub = |loss: f64, v: T| {
         let t = (v * T::lift(TANH_GAIN)).tanh();

@@ -123,20 +123,12 @@ pub fn gain_derivative<T: Scalar>(
     let c = Curves::new(lengthrange, acc0, prm);
     let (FL, dFL) = c.force_length(c.normalized_length(length));
     let (FV, dFV) = c.force_velocity(c.normalized_velocity(velocity));
-    [
-        -dFL * FV * T::lift(c.force / safe(c.L0)),
-        -FL * dFV * T::lift(c.force / safe(c.L0 * c.vmax)),
-    ]
+    [-dFL * FV * T::lift(c.force / safe(c.L0)), -FL * dFV * T::lift(c.force / safe(c.L0 * c.vmax))]
 }
 
 /// Passive force and its derivative by length, both not positive: none up to L₀, half a parabola up to
 /// (L₀ + lmax)/2, then linear [N, N/m].
-pub fn bias<T: Scalar>(
-    length: T,
-    lengthrange: &[f64; 2],
-    acc0: f64,
-    prm: &[f64; NPRM],
-) -> [T; 2] {
+pub fn bias<T: Scalar>(length: T, lengthrange: &[f64; 2], acc0: f64, prm: &[f64; NPRM]) -> [T; 2] {
     let c = Curves::new(lengthrange, acc0, prm);
     let L = c.normalized_length(length);
     let b = 0.5 * (1.0 + c.lmax);

@@ -8,7 +8,9 @@ use clap::Args;
 use dualstep::mjcf::{load_model, load_model_str};
 use dualstep::{Data, Model};
 use dualstep_derivatives::finite_diff::{Difference, mjd_transition_fd_into};
-use dualstep_derivatives::{FdConfig, FdWorkspace, Transition};
+use dualstep_derivatives::{
+    DerivativeConfig, FdConfig, FdWorkspace, Method, Transition, TransitionError, mjd_transition,
+};
 use dualstep_experiments::coverage;
 use dualstep_experiments::linear::{
     Controllability, Eigenvalue, RANK_TOLERANCE, controllability, eigenvalues,
@@ -81,6 +83,10 @@ struct Results {
     seconds: [f64; 2],
     /// Largest difference of A and B between the two, and where.
     worst: (f64, String),
+    /// The same between centred differences and dual numbers, and the time of the latter [s].
+    dual: (f64, String, f64),
+    /// The same between closed form and dual numbers; or why there is no closed form.
+    closed: Result<(f64, String, f64), String>,
     eigenvalues: Vec<Eigenvalue>,
     controllability: Controllability,
 }
@@ -123,7 +129,24 @@ fn analyse(m: &Model, d: &Data<f64>, eps: f64) -> Result<Results, Failure> {
     let (centered, centered_s) = timed(true)?;
     let (_, forward_s) = timed(false)?;
     let h = m.opt.timestep;
+    let exact = |method: Method| {
+        let config = DerivativeConfig { method, ..DerivativeConfig::default() };
+        let begin = Instant::now();
+        mjd_transition(m, d, &config).map(|t| (t, begin.elapsed().as_secs_f64()))
+    };
+    let (dual, dual_s) = exact(Method::Dual).map_err(|error| failed(&error))?;
+    let closed = match exact(Method::Analytic) {
+        Ok((t, seconds)) => {
+            let (worst, entry) = worst_difference(&t, &dual);
+            Ok((worst, entry, seconds))
+        }
+        Err(TransitionError::NotCovered { feature }) => Err(feature),
+        Err(error) => return Err(failed(&error)),
+    };
+    let (off, entry) = worst_difference(&centered, &dual);
     Ok(Results {
+        dual: (off, entry, dual_s),
+        closed,
         worst: worst_difference(&centered, &forward),
         seconds: [centered_s, forward_s],
         eigenvalues: eigenvalues(&centered.A).map_err(|error| failed(&error))?,
@@ -188,11 +211,23 @@ fn print(
         let [centered, forward] = seconds.map(style::duration);
         format!("{centered} {DIM}(forward differences {forward}){DIM:#}")
     })?;
-    let difference = match worst {
-        (0.0, _) => "0".to_owned(),
-        (worst, entry) => format!("{worst:.1e} at most {DIM}{entry}{DIM:#}"),
+    let at_most = |worst: f64, entry: &str| match worst {
+        0.0 => "0".to_owned(),
+        worst => format!("{worst:.1e} at most {DIM}{entry}{DIM:#}"),
     };
-    row(out, "forward − centred", difference)?;
+    row(out, "forward − centred", at_most(worst.0, &worst.1))?;
+    // the check: two exact methods that share no derivative code
+    let (off, entry, dual_s) = &results.dual;
+    row(out, "centred − dual", at_most(*off, entry))?;
+    let closed = match &results.closed {
+        Ok((off, entry, closed_s)) => {
+            let times = [*closed_s, *dual_s].map(style::duration);
+            let note = format!("{DIM}(closed form {}, dual numbers {}){DIM:#}", times[0], times[1]);
+            format!("{} {note}", at_most(*off, entry))
+        }
+        Err(feature) => format!("{DIM}no closed form: {feature}{DIM:#}"),
+    };
+    row(out, "closed − dual", closed)?;
     print_one_sided(t, out)?;
     print_analysis(arguments, m, results, out)?;
     if arguments.matrices || (nx <= 8 && nu <= 4) {
