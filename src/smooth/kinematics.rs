@@ -1,5 +1,7 @@
 //! Forward kinematics.
 
+#![expect(clippy::inline_always, reason = "inner loop over geoms and sites")]
+
 use nalgebra::{Matrix3, Vector3};
 
 use crate::data::Data;
