@@ -7,9 +7,9 @@
 use dualstep::math::{Quat, SpatialVec};
 use dualstep::model::options::disable;
 use dualstep::model::{BiasType, DynType, GainType, JointType, TrnType};
-use dualstep::smooth::actuation::{clip, control, gain_bias, gain_input};
+use dualstep::smooth::actuation::{control, gain_bias, gain_input};
 use dualstep::smooth::jacobian::dof_point_velocity;
-use dualstep::smooth::{muscle, next_activation};
+use dualstep::smooth::muscle;
 use dualstep::{Data, Model, Scalar};
 use nalgebra::Vector3;
 
@@ -123,42 +123,54 @@ fn control_derivative<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
 /// Source: MuJoCo `mj_nextActivation`; derivatives ours.
 pub fn next_activation_derivative<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> [T; 2] {
     let Some(adr) = m.actuator_actadr[a] else { return [T::zero(); 2] };
-    if m.actuator_disabled(a) || m.opt.disabled(disable::ACTUATION) {
-        return [T::one(), T::zero()];
+    if activation_clamped(m, a, d.act[adr].re(), d.act_dot[adr].re()) {
+        return [T::zero(); 2];
     }
-    let (prm, h) = (&m.actuator_dynprm[a], m.opt.timestep);
+    let span = T::lift(activation_span(m, a));
+    let [by_act, by_ctrl] = activation_rate_derivative(m, d, a);
+    [T::one() + span * by_act, span * by_ctrl]
+}
+
+/// Derivatives of the activation's rate of change, by activation and by control.
+pub fn activation_rate_derivative<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> [T; 2] {
+    let Some(adr) = m.actuator_actadr[a] else { return [T::zero(); 2] };
+    if m.opt.disabled(disable::ACTUATION) {
+        return [T::zero(); 2];
+    }
+    let prm = &m.actuator_dynprm[a];
     let tau = prm[0].max(dualstep::MINVAL);
-    let filter = [T::lift(-1.0 / tau), T::lift(1.0 / tau)];
-    let ([rate_act, rate_ctrl], span) = match m.actuator_dyntype[a] {
-        DynType::None => ([T::zero(); 2], h),
-        DynType::Integrator => ([T::zero(), T::one()], h),
-        DynType::Filter => (filter, h),
-        DynType::FilterExact => (filter, tau * (1.0 - (-h / tau).exp())),
+    let [by_act, by_ctrl] = match m.actuator_dyntype[a] {
+        DynType::None => [T::zero(); 2],
+        DynType::Integrator => [T::zero(), T::one()],
+        DynType::Filter | DynType::FilterExact => [T::lift(-1.0 / tau), T::lift(1.0 / tau)],
         DynType::Muscle => {
             let u = control(m, d, a);
             let [_, by_ctrl, by_act] = muscle::dynamics_and_derivative(u, d.act[adr], prm);
-            ([by_act, by_ctrl], h)
+            [by_act, by_ctrl]
         }
     };
-    if m.actuator_actlimited[a] {
-        let next = next_unclamped(m, d, a, adr, span);
-        let [lo, hi] = m.actuator_actrange[a];
-        if next < lo || next > hi {
-            return [T::zero(); 2];
-        }
-    }
-    let span = T::lift(span);
-    [T::one() + span * rate_act, span * rate_ctrl * control_derivative(m, d, a)]
+    [by_act, by_ctrl * control_derivative(m, d, a)]
 }
 
-fn next_unclamped<T: Scalar>(m: &Model, d: &Data<T>, a: usize, adr: usize, span: f64) -> f64 {
-    let next = (d.act[adr] + d.act_dot[adr] * T::lift(span)).re();
-    debug_assert!(
-        clip(T::lift(next), &m.actuator_actrange[a]).re()
-            == next_activation(m, a, T::lift(d.act[adr].re()), T::lift(d.act_dot[adr].re())).re()
-            || next.is_nan()
-    );
-    next
+/// How much of its rate an activation moves in a step: the timestep, or τ(1 − e^{−h/τ}) of the exact filter; nothing
+/// if the actuator is switched off.
+pub(crate) fn activation_span(m: &Model, a: usize) -> f64 {
+    let h = m.opt.timestep;
+    if m.actuator_disabled(a) || m.opt.disabled(disable::ACTUATION) {
+        0.0
+    } else if m.actuator_dyntype[a] == DynType::FilterExact {
+        let tau = m.actuator_dynprm[a][0].max(dualstep::MINVAL);
+        tau * (1.0 - (-h / tau).exp())
+    } else {
+        h
+    }
+}
+
+/// True if the activation after a step at this rate leaves its range, and so is clamped.
+pub(crate) fn activation_clamped(m: &Model, a: usize, act: f64, rate: f64) -> bool {
+    let [lo, hi] = m.actuator_actrange[a];
+    let next = act + rate * activation_span(m, a);
+    m.actuator_actlimited[a] && !m.opt.disabled(disable::ACTUATION) && (next < lo || next > hi)
 }
 
 /// Writes ∂l/∂q and ∂l̇/∂q of actuator `a` into `out`, and adds (∂moment/∂q)ᵀ f to `out.dq`.

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`finite_diff`] | the step as a black box, `mjd_transitionFD` | one or two steps a column | as `MuJoCo` does it |
 //! | [`dual`] | the step on dual numbers, exact to rounding | one dual step for 8 columns | as the oracle; every integrator |
-//! | [`analytic`] | the equations: A and B of Euler, implicit and implicitfast | one forward pass and tree recursions | in controllers |
+//! | [`analytic`] | the equations: A and B of Euler, RK4, implicit and implicitfast | one forward pass and tree recursions | in controllers |
 //! | [`transition`] | `Auto`: closed form where it covers the model, dual numbers elsewhere | | by default |
 //!
 //! The state tangent and the names of rows and columns are in [`tangent`].
@@ -18,6 +18,7 @@ pub mod quat;
 pub mod rne_pos;
 pub mod smooth;
 pub mod actuator;
+mod rk4;
 pub mod analytic;
 
 pub mod transition;

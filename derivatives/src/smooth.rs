@@ -3,6 +3,7 @@
 //! With r(q, v, a, …) = M a + bias − passive − actuator − applied, forward dynamics solves r = 0, so its
 //! derivatives are ∂a/∂x = −M⁻¹ ∂r/∂x at fixed a.
 
+use dualstep::linalg::tree_ldl;
 use dualstep::model::options::disable;
 use dualstep::model::{FrictionModel, JointType};
 use dualstep::smooth::passive::{
@@ -16,6 +17,7 @@ use nalgebra::{Matrix3, Vector3};
 use crate::actuator::mjd_actuator;
 use crate::quat::right_jacobian_inverse;
 use crate::rne_pos::{RnePos, WorldWrench, mjd_rne_pos, mjd_world_wrenches};
+use crate::tangent::ndx;
 
 /// Derivatives of the smooth forces at fixed acceleration, and the scratch to compute them, allocated once.
 ///
@@ -330,4 +332,46 @@ pub fn mjd_inverse<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) 
     }
     let qacc = &d.qacc;
     bias(m, d, qacc, out);
+}
+
+/// Derivatives of the acceleration in continuous time, and the scratch to compute them, allocated once.
+#[derive(Clone, Debug)]
+pub struct AccelerationDeriv<T: Scalar> {
+    /// ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
+    pub block: Vec<T>,
+    forces: SmoothDeriv<T>,
+}
+
+impl<T: Scalar> AccelerationDeriv<T> {
+    /// Room for the derivatives of the model.
+    pub fn new(m: &Model) -> Self {
+        Self { block: vec![T::zero(); m.nv * (ndx(m) + m.nu)], forces: SmoothDeriv::new(m) }
+    }
+}
+
+/// ∂qacc/∂(q, v, act, u) of forward dynamics: −M⁻¹ ∂r/∂x at fixed acceleration.
+///
+/// - reads  everything that `forward` writes
+/// - writes `out.block` [1/s², 1/s, …]
+///
+/// Source: Carpentier and Mansard 2018, eq. 10. Cost O(nv² · depth).
+pub fn mjd_acceleration<T: Scalar>(m: &Model, d: &Data<T>, out: &mut AccelerationDeriv<T>) {
+    mjd_smooth(m, d, &d.qacc, Forces::All, &mut out.forces);
+    out.forces.gather(m, &mut out.block);
+    tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ndx(m) + m.nu);
+}
+
+impl<T: Scalar> SmoothDeriv<T> {
+    /// [dq, dv, da, du] side by side, row-major (nv × (2nv + na + nu)).
+    pub(crate) fn gather(&self, m: &Model, block: &mut [T]) {
+        let (nv, na, nu) = (m.nv, m.na, m.nu);
+        let n = ndx(m) + nu;
+        for i in 0..nv {
+            let row = &mut block[i * n..(i + 1) * n];
+            row[..nv].copy_from_slice(&self.dq[i * nv..(i + 1) * nv]);
+            row[nv..2 * nv].copy_from_slice(&self.dv[i * nv..(i + 1) * nv]);
+            row[2 * nv..2 * nv + na].copy_from_slice(&self.da[i * na..(i + 1) * na]);
+            row[2 * nv + na..].copy_from_slice(&self.du[i * nu..(i + 1) * nu]);
+        }
+    }
 }

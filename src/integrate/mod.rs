@@ -14,4 +14,4 @@ pub use implicit::{implicit, implicitfast};
 pub use manifold::{differentiate_pos, integrate_pos};
 pub(crate) use rk4::Rk4Scratch;
 pub use rk4::rk4;
-pub use spring_damper::implicit_spring_damper;
+pub use spring_damper::{implicit_spring_damper, stiffness};
