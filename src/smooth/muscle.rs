@@ -95,7 +95,7 @@ impl Curves {
     }
 }
 
-/// Active force at full activation, negative because muscles pull [N].
+/// Active force at full activation, negative because muscles pull \[N\].
 pub fn gain<T: Scalar>(
     length: T,
     velocity: T,
@@ -123,7 +123,7 @@ pub fn gain_vel<T: Scalar>(
     -FL * dFV * T::lift(c.force / safe(c.L0 * c.vmax))
 }
 
-/// Passive force, negative: none up to L₀, half a parabola up to (L₀ + lmax)/2, then linear [N].
+/// Passive force, negative: none up to L₀, half a parabola up to (L₀ + lmax)/2, then linear \[N\].
 pub fn bias<T: Scalar>(length: T, lengthrange: &[f64; 2], acc0: f64, prm: &[f64; NPRM]) -> T {
     let c = Curves::new(lengthrange, acc0, prm);
     let L = c.normalized_length(length);
@@ -142,7 +142,7 @@ pub fn bias<T: Scalar>(length: T, lengthrange: &[f64; 2], acc0: f64, prm: &[f64;
 }
 
 /// Rate of change of the activation: (u − a)/τ, with τ depending on the activation, and on whether it rises
-/// or falls. `prm`: τ_act, τ_deact [s], width of the smooth switch between them.
+/// or falls. `prm`: τ_act, τ_deact \[s\], width of the smooth switch between them.
 pub fn dynamics<T: Scalar>(ctrl: T, act: T, prm: &[f64; NPRM]) -> T {
     let clamp01 = |x: T| {
         if x.re() <= 0.0 {
