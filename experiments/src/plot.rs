@@ -183,7 +183,7 @@ const COLORS: [RGBColor; SHOWN] = [
 const INK: RGBColor = RGBColor(40, 40, 40);
 const FAINT: RGBColor = RGBColor(225, 225, 225);
 
-/// Draws panels below each other over a common time axis [s]; returns the SVG text.
+/// Draws panels below each other over a common time axis \[s\]; returns the SVG text.
 ///
 /// # Errors
 /// If the drawing library fails.

@@ -117,7 +117,7 @@ impl<T: Scalar> Quat<T> {
         Self::new(self.w * r, self.x * r, self.y * r, self.z * r)
     }
 
-    /// Rotation by `angle` [rad] about the unit vector `axis`.
+    /// Rotation by `angle` \[rad\] about the unit vector `axis`.
     #[inline]
     pub fn from_axis_angle(axis: &Vector3<T>, angle: T) -> Self {
         let half = angle * T::lift(0.5);
@@ -125,7 +125,7 @@ impl<T: Scalar> Quat<T> {
         Self::new(half.cos(), axis.x * s, axis.y * s, axis.z * s)
     }
 
-    /// Exponential map: rotation by |v| about v [rad].
+    /// Exponential map: rotation by |v| about v \[rad\].
     #[inline]
     pub fn exp(v: &Vector3<T>) -> Self {
         let (sinc, cos) = sinc_cos(v.norm_squared() * T::lift(0.25));

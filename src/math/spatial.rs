@@ -110,7 +110,7 @@ pub struct SpatialInertia<T> {
     pub rot: [T; 6],
     /// Mass times the offset of the centre of mass from the origin [kg·m].
     pub moment: Vector3<T>,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: T,
 }
 

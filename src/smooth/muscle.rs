@@ -98,7 +98,7 @@ impl Curves {
     }
 }
 
-/// Active force at full activation, negative because muscles pull [N].
+/// Active force at full activation, negative because muscles pull \[N\].
 pub fn gain<T: Scalar>(
     length: T,
     velocity: T,
@@ -127,7 +127,7 @@ pub fn gain_derivative<T: Scalar>(
 }
 
 /// Passive force and its derivative by length, both not positive: none up to L₀, half a parabola up to
-/// (L₀ + lmax)/2, then linear [N, N/m].
+/// (L₀ + lmax)/2, then linear \[N, N/m\].
 pub fn bias<T: Scalar>(length: T, lengthrange: &[f64; 2], acc0: f64, prm: &[f64; NPRM]) -> [T; 2] {
     let c = Curves::new(lengthrange, acc0, prm);
     let L = c.normalized_length(length);
@@ -147,7 +147,7 @@ pub fn bias<T: Scalar>(length: T, lengthrange: &[f64; 2], acc0: f64, prm: &[f64;
 }
 
 /// Rate of change of the activation: (u − a)/τ, with τ depending on the activation, and on whether it rises
-/// or falls. `prm`: τ_act, τ_deact [s], width of the smooth switch between them.
+/// or falls. `prm`: τ_act, τ_deact \[s\], width of the smooth switch between them.
 pub fn dynamics<T: Scalar>(ctrl: T, act: T, prm: &[f64; NPRM]) -> T {
     dynamics_and_derivative(ctrl, act, prm)[0]
 }

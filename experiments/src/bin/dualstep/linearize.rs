@@ -79,7 +79,7 @@ const HUMANOID: &str = include_str!("../../../../validation/models/humanoid.xml"
 /// All that is shown.
 struct Results {
     centered: Transition,
-    /// Time of the centred and of the forward differences [s].
+    /// Time of the centred and of the forward differences \[s\].
     seconds: [f64; 2],
     /// Largest difference of A and B between the two, and where.
     worst: (f64, String),
