@@ -372,10 +372,10 @@ mod tests {
 
     /// Largest difference between closed form and dual numbers, relative to the largest entry, over a model's
     /// keyframes, at velocities and controls that are not zero.
-    fn worst(path: &Path, integrator: Integrator) -> Option<f64> {
+    fn worst(path: &Path, integrator: Integrator) -> Option<(f64, String)> {
         let mut m = load_model(path).expect("the model loads");
         m.opt.integrator = integrator;
-        let mut worst = 0.0_f64;
+        let mut worst = (0.0_f64, String::new());
         for state in 0..3 {
             let mut d = Data::<f64>::new(&m);
             d.reset_keyframe(&m, 0);
@@ -407,11 +407,9 @@ mod tests {
                 let scale = y.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
                 for ((i, k), v) in x.indexed_iter() {
                     let e = (v - y[[i, k]]).abs() / scale;
-                    if e > 1e-11 && e > worst {
-                        let name = &ours.state_names;
-                        eprintln!("{}: {} / {k}: {v} {}", path.display(), name[i], y[[i, k]]);
+                    if e > worst.0 {
+                        worst = (e, format!("{} / column {k}", ours.state_names[i]));
                     }
-                    worst = worst.max(e);
                 }
             }
         }
@@ -419,7 +417,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::print_stderr, reason = "names the culprit")]
     fn closed_form_matches_dual_numbers_on_all_models() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../validation/models");
         let mut failed = vec![];
@@ -430,11 +427,12 @@ mod tests {
             use Integrator::{Euler, Implicit, ImplicitFast, ImplicitSpringDamper, RK4};
             for integrator in [Euler, Implicit, ImplicitFast, RK4, ImplicitSpringDamper] {
                 match worst(path, integrator) {
-                    Some(e) if e > 1e-11 => {
-                        failed.push((path.file_name().unwrap().to_owned(), integrator, e));
+                    Some((e, entry)) if e > 1e-11 => {
+                        failed.push((path.file_name().unwrap().to_owned(), integrator, e, entry));
                     }
                     Some(_) => covered += 1,
-                    None => eprintln!("{} is not covered with {integrator:?}", path.display()),
+                    // branches coupled under an implicit integrator: coverage says so
+                    None => {}
                 }
             }
         }

@@ -214,7 +214,7 @@ fn springs<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
                 out.dq[dof * nv + dof] -= tangent_stiffness(&k, x);
             }
             JointType::Ball => {
-                rotational_spring(&k, &rotation_offset(m, d, q), dof, nv, &mut out.dq)
+                rotational_spring(&k, &rotation_offset(m, d, q), dof, nv, &mut out.dq);
             }
             JointType::Free => {
                 let K = radial_stiffness(&k, &translation_offset(m, d, q));
