@@ -13,6 +13,7 @@
 
 use std::path::Path;
 
+use dualstep::math::{SpatialInertia, SpatialVec};
 use dualstep::model::{DynType, GainType, Integrator, Model, ObjType};
 use dualstep::scalar::Dual;
 use dualstep::smooth::qderiv::{self, QDeriv};
@@ -36,10 +37,8 @@ fn vectors<T: Scalar>(x: &[Vector3<T>]) -> Vec<T> {
 
 /// Everything in `Data` that the stages of `forward` write.
 fn fields<T: Scalar>(d: &Data<T>) -> Written<T> {
-    let spatial =
-        |x: &[dualstep::math::SpatialVec<T>]| x.iter().flat_map(|v| v.to_array()).collect();
-    let inertia =
-        |x: &[dualstep::math::SpatialInertia<T>]| x.iter().flat_map(|v| v.to_array()).collect();
+    let spatial = |x: &[SpatialVec<T>]| x.iter().flat_map(SpatialVec::to_array).collect();
+    let inertia = |x: &[SpatialInertia<T>]| x.iter().flat_map(SpatialInertia::to_array).collect();
     let matrices = |x: &[nalgebra::Matrix3<T>]| x.iter().flat_map(|v| v.iter().copied()).collect();
     vec![
         ("xpos", vectors(&d.xpos)),
