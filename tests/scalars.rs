@@ -193,8 +193,8 @@ fn curves<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
         if m.actuator_gaintype[a] == GainType::Muscle {
             let prm = &m.actuator_gainprm[a];
             out.push(muscle::gain(length, velocity, range, acc0, prm));
-            out.push(muscle::gain_vel(length, velocity, range, acc0, prm));
-            out.push(muscle::bias(length, range, acc0, prm));
+            out.extend(muscle::gain_derivative(length, velocity, range, acc0, prm));
+            out.extend(muscle::bias(length, range, acc0, prm));
         }
         if let Some(adr) = m.actuator_actadr[a] {
             if m.actuator_dyntype[a] == DynType::Muscle {
