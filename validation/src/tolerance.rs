@@ -19,6 +19,14 @@ pub const FD_NOISE_USELESS: f64 = 1e-2;
 /// The noise figure compares two step sizes in one norm; single entries may be off by several times that.
 pub const FD_NOISE_FACTOR: f64 = 10.0;
 
+/// The same formulas on `f64` and on dual numbers: division and powers may differ in the last bit.
+pub const DUAL_VALUE: f64 = 1e-13;
+/// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
+/// of the values, amplified by stiff actuators and second derivatives.
+pub const DUAL_DERIVATIVE: f64 = 1e-6;
+/// Identities of mechanics and of linear algebra: rounding, amplified by M⁻¹ where accelerations enter.
+pub const IDENTITY: f64 = 1e-11;
+
 /// Tolerance of a stage, scaled; none for stages to come.
 pub fn of(stage: Stage) -> Option<f64> {
     let tolerance = match stage {
