@@ -15,7 +15,7 @@ use crate::status::FactorError;
 #[derive(Clone, Debug)]
 pub struct Data<T: Scalar> {
     // ---- state
-    /// Simulation time [s].
+    /// Simulation time \[s\].
     pub time: T,
     /// Generalized positions (nq).
     pub qpos: Vec<T>,
@@ -150,7 +150,7 @@ pub struct Data<T: Scalar> {
     // ---- written by sensor, energy, inverse
     /// Sensor values (nsensordata).
     pub sensordata: Vec<T>,
-    /// Potential and kinetic energy [J].
+    /// Potential and kinetic energy \[J\].
     pub energy: [T; 2],
     /// Inverse dynamics: applied force that gives `qacc` (nv).
     pub qfrc_inverse: Vec<T>,

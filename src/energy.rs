@@ -20,7 +20,7 @@ pub fn energy<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// Potential energy: gravity, joint springs, tendon springs.
 ///
 /// - reads  `qpos` (nq), `xipos` (nbody), `ten_length` (ntendon)
-/// - writes `energy[0]` [J]
+/// - writes `energy[0]` \[J\]
 ///
 /// V = −Σ m_b g·x_b + Σ_springs ∫₀ˣ k(s) s ds, with k(s) = k₀ + k₁ s + k₂ s². x is the displacement of a
 /// scalar joint, the distance or the angle from the rest pose of a free or ball joint, and for a tendon
@@ -50,7 +50,7 @@ pub fn energy_pos<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// Kinetic energy, that of armature included.
 ///
 /// - reads  `qM` (nM), `qvel` (nv)
-/// - writes `energy[1]` [J]
+/// - writes `energy[1]` \[J\]
 ///
 /// T = ½ vᵀ M v, off-diagonal entries of the lower triangle counted twice.
 ///

@@ -3,6 +3,11 @@
 //! Every stage is generic over one trait, [`Scalar`]. Model constants enter by [`Scalar::lift`]; every
 //! branch reads [`Scalar::re`] and nothing else, so a dual run takes the branches of the real run.
 
+#![expect(
+    clippy::inline_always,
+    reason = "one instruction each; a call would cost more than it does"
+)]
+
 use nalgebra::{Matrix3, RealField, Vector3};
 use num_dual::{Derivative, Dual2_64, Dual64, DualNum, DualSVec64, HyperDual64};
 

@@ -17,7 +17,7 @@ use crate::smooth::jacobian::dof_point_velocity;
 /// What the source of a model asks for beyond the arrays of the model.
 #[derive(Clone, Debug, Default)]
 pub struct SetConstOptions {
-    /// Time constant [s] and damping ratio of each joint (njnt); both positive: stiffness and damping are
+    /// Time constant \[s\] and damping ratio of each joint (njnt); both positive: stiffness and damping are
     /// computed from them.
     pub springdamper: Vec<[f64; 2]>,
 }

@@ -1,4 +1,11 @@
 //! Tests of the whole workspace, one binary.
 
+mod determinism;
+mod errors;
 mod golden;
+mod identities;
+mod mjcf;
+mod order;
+mod scalars;
+mod support;
 mod tidy;

@@ -42,6 +42,8 @@ pub enum Difference {
     Forward,
     /// Nudged backward only: the control is at the upper end of its range.
     Backward,
+    /// Not nudged at all: exact, by dual numbers or in closed form.
+    Exact,
     /// Not nudged, the column is zero: the control is outside its range, or the range is narrower than eps.
     Zero,
 }
@@ -66,6 +68,8 @@ pub struct Transition {
     pub sensor_names: Vec<String>,
     /// How each column of A and C, then each of B and D, was differenced (2nv+na + nu).
     pub difference: Vec<Difference>,
+    /// Why the closed form was not used although it was wanted; none if it was, or was not asked for.
+    pub fallback: Option<String>,
 }
 
 impl Transition {
@@ -81,6 +85,7 @@ impl Transition {
             ctrl_names: ctrl_names(m),
             sensor_names: sensor_names(m),
             difference: vec![Difference::Zero; nx + nu],
+            fallback: None,
         }
     }
 
@@ -89,7 +94,19 @@ impl Transition {
     pub fn one_sided(&self) -> impl Iterator<Item = (&str, Difference)> {
         let names = self.state_names.iter().chain(&self.ctrl_names);
         let named = names.map(String::as_str).zip(self.difference.iter().copied());
-        named.filter(|(_, difference)| *difference != Difference::Centered)
+        named.filter(|(_, d)| !matches!(d, Difference::Centered | Difference::Exact))
+    }
+
+    /// Entry of [A B]: row i of the next state, column k of state and control.
+    pub(crate) fn state_entry(&mut self, i: usize, k: usize) -> &mut f64 {
+        let nx = self.A.ncols();
+        if k < nx { &mut self.A[[i, k]] } else { &mut self.B[[i, k - nx]] }
+    }
+
+    /// Entry of [C D]: row i of the sensors, column k of state and control.
+    pub(crate) fn sensor_entry(&mut self, i: usize, k: usize) -> &mut f64 {
+        let nx = self.A.ncols();
+        if k < nx { &mut self.C[[i, k]] } else { &mut self.D[[i, k - nx]] }
     }
 }
 
@@ -100,6 +117,12 @@ pub enum TransitionError {
     /// The nudge is not a positive number.
     #[error("the finite-difference step must be positive and finite, found {0}")]
     Eps(f64),
+    /// The closed form does not cover something that the model uses at this state.
+    #[error("no closed form: {feature}; use dual numbers or differences")]
+    NotCovered {
+        /// What is not covered, in a sentence.
+        feature: String,
+    },
     /// The step from the state itself fails.
     #[error("the step to linearize fails: {0}")]
     Step(#[source] StepError),

@@ -6,7 +6,7 @@
 //! - [`plot`]: trajectories over time as SVG
 //! - [`tree_view`]: the kinematic tree in text
 //! - [`coverage`]: what a model contains that a simulation leaves out
-//! - [`bench`]: our times beside MuJoCo's
+//! - [`mod@bench`]: our times beside MuJoCo's
 
 pub mod bench;
 pub mod coverage;

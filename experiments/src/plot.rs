@@ -156,13 +156,18 @@ fn sensor_unit(kind: SensorType) -> &'static str {
 const SHOWN: usize = 8;
 /// Points of a curve at most.
 const POINTS: usize = 1500;
-/// Sizes [px].
-const WIDTH: u32 = 1080;
-const PANEL: u32 = 210;
-const TITLE: u32 = 46;
-const FOOT: u32 = 34;
-const LEGEND: u32 = 230;
-const AXIS: u32 = 76;
+/// Drawing units of a pixel: the drawing library rounds coordinates to whole units, and slow curves would
+/// look like stairs in pixels.
+const PX: i32 = 8;
+/// The same, for sizes.
+const UPX: u32 = PX.unsigned_abs();
+/// Sizes.
+const WIDTH: u32 = 1080 * UPX;
+const PANEL: u32 = 210 * UPX;
+const TITLE: u32 = 46 * UPX;
+const FOOT: u32 = 34 * UPX;
+const LEGEND: u32 = 230 * UPX;
+const AXIS: u32 = 76 * UPX;
 
 /// Colours that stay apart for colour-blind readers, strongest first (Okabe and Ito).
 const COLORS: [RGBColor; SHOWN] = [
@@ -178,7 +183,7 @@ const COLORS: [RGBColor; SHOWN] = [
 const INK: RGBColor = RGBColor(40, 40, 40);
 const FAINT: RGBColor = RGBColor(225, 225, 225);
 
-/// Draws panels below each other over a common time axis [s]; returns the SVG text.
+/// Draws panels below each other over a common time axis \[s\]; returns the SVG text.
 ///
 /// # Errors
 /// If the drawing library fails.
@@ -187,7 +192,9 @@ pub fn svg(title: &str, time: &[f64], panels: &[Panel]) -> Result<String, PlotEr
     let rows = u32::try_from(panels.len()).unwrap_or(u32::MAX).min(1000);
     let height = TITLE + rows * PANEL + FOOT;
     draw(&mut text, height, title, time, panels).map_err(PlotError)?;
-    Ok(text)
+    // shown in pixels, whatever the units are
+    let size = |width, height| format!(r#"<svg width="{width}" height="{height}""#);
+    Ok(text.replacen(&size(WIDTH, height), &size(WIDTH / UPX, height / UPX), 1))
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -202,16 +209,16 @@ fn draw(
     let root = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
     root.fill(&WHITE).map_err(message)?;
     let (head, body) = root.split_vertically(TITLE);
-    let style = ("sans-serif", 19).into_font().color(&INK);
-    head.draw(&Text::new(title.to_owned(), (14, 14), style)).map_err(message)?;
+    let style = font(19).color(&INK);
+    head.draw(&Text::new(title.to_owned(), (14 * PX, 14 * PX), style)).map_err(message)?;
     let (body, foot) = body.split_vertically(height - TITLE - FOOT);
     for (area, panel) in body.split_evenly((panels.len(), 1)).iter().zip(panels) {
         draw_panel(area, time, panel)?;
     }
     let center = Pos::new(HPos::Center, VPos::Top);
-    let style = ("sans-serif", 14).into_font().color(&INK).pos(center);
+    let style = font(14).color(&INK).pos(center);
     let middle = i32::try_from(AXIS + (WIDTH - LEGEND - AXIS) / 2).unwrap_or(0);
-    foot.draw(&Text::new("time [s]", (middle, 2), style)).map_err(message)?;
+    foot.draw(&Text::new("time [s]", (middle, 2 * PX), style)).map_err(message)?;
     root.present().map_err(message)
 }
 
@@ -222,11 +229,11 @@ fn draw_panel(area: &Area<'_>, time: &[f64], panel: &Panel) -> Result<(), String
     let t_range = padded(time.iter().copied(), 0.0);
     let y_range = padded(curves.iter().flat_map(|s| s.values.iter().copied()), 0.06);
     let mut chart = ChartBuilder::on(&left)
-        .margin_top(8)
-        .margin_left(12)
-        .margin_right(8)
+        .margin_top(8 * UPX)
+        .margin_left(12 * UPX)
+        .margin_right(8 * UPX)
         .set_label_area_size(LabelAreaPosition::Left, AXIS)
-        .set_label_area_size(LabelAreaPosition::Bottom, 24)
+        .set_label_area_size(LabelAreaPosition::Bottom, 24 * UPX)
         .build_cartesian_2d(t_range, y_range)
         .map_err(message)?;
     let unit = if panel.unit.is_empty() { String::new() } else { format!(" [{}]", panel.unit) };
@@ -235,11 +242,12 @@ fn draw_panel(area: &Area<'_>, time: &[f64], panel: &Panel) -> Result<(), String
         .x_labels(10)
         .y_labels(5)
         .max_light_lines(1)
-        .bold_line_style(FAINT)
+        .bold_line_style(FAINT.stroke_width(UPX))
         .light_line_style(WHITE)
-        .axis_style(INK)
-        .label_style(("sans-serif", 13).into_font().color(&INK))
-        .axis_desc_style(("sans-serif", 14).into_font().color(&INK))
+        .axis_style(INK.stroke_width(UPX))
+        .set_all_tick_mark_size(5 * UPX)
+        .label_style(font(13).color(&INK))
+        .axis_desc_style(font(14).color(&INK))
         .x_label_formatter(&|x| number(*x))
         .y_label_formatter(&|y| number(*y))
         .y_desc(format!("{}{unit}", panel.title))
@@ -252,7 +260,7 @@ fn draw_panel(area: &Area<'_>, time: &[f64], panel: &Panel) -> Result<(), String
         let kept = points
             .enumerate()
             .filter(|(k, (_, y))| y.is_finite() && (k.is_multiple_of(stride) || *k == last));
-        let line = LineSeries::new(kept.map(|(_, point)| point), color.stroke_width(2));
+        let line = LineSeries::new(kept.map(|(_, point)| point), color.stroke_width(2 * UPX));
         chart.draw_series(line).map_err(message)?;
     }
     draw_legend(&right, &curves, panel.series.len() - curves.len())
@@ -260,18 +268,18 @@ fn draw_panel(area: &Area<'_>, time: &[f64], panel: &Panel) -> Result<(), String
 
 /// Names beside their colours, and how many curves are not shown.
 fn draw_legend(area: &Area<'_>, curves: &[&Series], hidden: usize) -> Result<(), String> {
-    let text = ("sans-serif", 13).into_font().color(&INK);
-    let mut y = 16;
+    let text = font(13).color(&INK);
+    let mut y = 16 * PX;
     for (curve, color) in curves.iter().zip(COLORS) {
-        let stroke = color.stroke_width(3);
-        area.draw(&PathElement::new([(6, y), (26, y)], stroke)).map_err(message)?;
+        let stroke = color.stroke_width(3 * UPX);
+        area.draw(&PathElement::new([(6 * PX, y), (26 * PX, y)], stroke)).map_err(message)?;
         let name = shortened(&curve.name, 27);
-        area.draw(&Text::new(name, (33, y - 6), text.clone())).map_err(message)?;
-        y += 19;
+        area.draw(&Text::new(name, (33 * PX, y - 6 * PX), text.clone())).map_err(message)?;
+        y += 19 * PX;
     }
     if hidden > 0 {
         let more = format!("+ {hidden} that vary less");
-        area.draw(&Text::new(more, (33, y - 6), text)).map_err(message)?;
+        area.draw(&Text::new(more, (33 * PX, y - 6 * PX), text)).map_err(message)?;
     }
     Ok(())
 }
@@ -329,6 +337,11 @@ fn shortened(name: &str, length: usize) -> String {
     let half = (length - 1) / 2;
     let (head, tail) = (&chars[..half], &chars[chars.len() - half..]);
     head.iter().chain(&['…']).chain(tail).collect()
+}
+
+/// The font, `size` in pixels.
+fn font(size: u32) -> FontDesc<'static> {
+    ("sans-serif", size * UPX).into_font()
 }
 
 fn message(error: impl std::fmt::Display) -> String {

@@ -248,8 +248,10 @@ fn save(
     path: &Path,
     fill: impl FnOnce(&mut NpzWriter<BufWriter<File>>) -> Result<(), WriteNpzError>,
 ) -> Result<(), RecordError> {
-    let file =
-        File::create(path).map_err(|source| RecordError::Open { path: path.to_owned(), source })?;
+    let file = File::create(path).map_err(|error| RecordError::Write {
+        path: path.to_owned(),
+        message: error.to_string(),
+    })?;
     let mut npz = NpzWriter::new_compressed(BufWriter::new(file));
     fill(&mut npz)
         .and_then(|()| npz.finish().map(|_| ()))

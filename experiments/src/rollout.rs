@@ -84,7 +84,7 @@ pub struct Trajectory {
     pub ctrl: Array2<f64>,
     /// Sensor values (rows × nsensordata).
     pub sensordata: Array2<f64>,
-    /// Potential and kinetic energy [J] (rows × 2); zero unless the model's `energy` flag is on.
+    /// Potential and kinetic energy \[J\] (rows × 2); zero unless the model's `energy` flag is on.
     pub energy: Array2<f64>,
 }
 

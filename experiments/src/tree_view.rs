@@ -13,7 +13,7 @@ pub struct TreeLine {
     pub body: String,
     /// Joints with their kind, such as `knee hinge`; `mocap` for a mocap body; empty if fixed to its parent.
     pub joints: Vec<String>,
-    /// Mass of the body [kg].
+    /// Mass of the body \[kg\].
     pub mass: f64,
     /// Number of geoms.
     pub geoms: usize,

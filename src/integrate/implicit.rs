@@ -84,7 +84,7 @@ pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) {
 
 /// True if the body floats alone: one free joint, no jointed descendants (welded ones are part of it).
 /// Source: MuJoCo `mj_isFreeBody`; manual, "Gyroscopic derivatives for free bodies".
-pub(crate) fn is_free_body(m: &Model, b: usize) -> bool {
+pub fn is_free_body(m: &Model, b: usize) -> bool {
     m.body_jntnum[b] == 1
         && m.jnt_type[m.body_jntadr[b]] == JointType::Free
         && m.tree_dofnum[m.dof_treeid[m.body_dofadr[b]]] == 6

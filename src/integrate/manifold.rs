@@ -6,7 +6,7 @@ use crate::math::Quat;
 use crate::model::{JointType, Model};
 use crate::scalar::Scalar;
 
-/// `qpos` (nq) moved along the velocity `v` (nv) for the time `h` [s]: q ← q ⊕ h·v. Quaternions turn by
+/// `qpos` (nq) moved along the velocity `v` (nv) for the time `h` \[s\]: q ← q ⊕ h·v. Quaternions turn by
 /// exp(h·ω), ω in the body frame, and are normalized.
 ///
 /// Source: MuJoCo `mj_integratePos`.
@@ -31,7 +31,7 @@ fn turn<T: Scalar>(quat: &mut [T], w: &[T], h: T) {
     quat.copy_from_slice(&next.to_array());
 }
 
-/// The velocity `dv` (nv) that takes `q1` to `q2` (nq) in the time `h` [s]: h·dv = q2 ⊖ q1. Quaternions
+/// The velocity `dv` (nv) that takes `q1` to `q2` (nq) in the time `h` \[s\]: h·dv = q2 ⊖ q1. Quaternions
 /// need not be normalized.
 ///
 /// Source: MuJoCo `mj_differentiatePos`.

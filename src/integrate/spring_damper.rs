@@ -32,7 +32,7 @@ pub fn implicit_spring_damper<T: Scalar>(m: &Model, d: &mut Data<T>) {
             *diagonal += poly::derivative_odd(&m.dof_damping_eff[i], qvel[i]) * T::lift(h);
         }
         if springs {
-            let K = stiffness(m, qpos, i);
+            let [K, _] = stiffness(m, qpos, i);
             *diagonal += K * T::lift(h * h);
             a[i] -= K * qvel[i] * T::lift(h);
         }
@@ -42,15 +42,19 @@ pub fn implicit_spring_damper<T: Scalar>(m: &Model, d: &mut Data<T>) {
     advance_by_scratch(m, d);
 }
 
-/// Tangent stiffness of degree of freedom `i`; the linear part for ball and free joints.
-fn stiffness<T: Scalar>(m: &Model, qpos: &[T], i: usize) -> T {
+/// Tangent stiffness of degree of freedom `i` as [`implicit_spring_damper`] takes it, and its derivative by the
+/// joint's position; the constant linear part for ball and free joints.
+pub fn stiffness<T: Scalar>(m: &Model, qpos: &[T], i: usize) -> [T; 2] {
     let j = m.dof_jntid[i];
     let ([k1, k2], q) = (m.jnt_stiffnesspoly[j], m.jnt_qposadr[j]);
     match m.jnt_type[j] {
         JointType::Slide | JointType::Hinge => {
             let x = qpos[q] - T::lift(m.qpos_spring[q]);
-            poly::coefficient(&[m.jnt_stiffness[j], 2.0 * k1, 3.0 * k2], x)
+            [
+                poly::coefficient(&[m.jnt_stiffness[j], 2.0 * k1, 3.0 * k2], x),
+                poly::coefficient(&[2.0 * k1, 6.0 * k2, 0.0], x),
+            ]
         }
-        JointType::Ball | JointType::Free => T::lift(m.jnt_stiffness[j]),
+        JointType::Ball | JointType::Free => [T::lift(m.jnt_stiffness[j]), T::zero()],
     }
 }

@@ -38,7 +38,7 @@ pub fn factor<T: Scalar>(
         for p in (0..nnz - 1).rev() {
             let i = m.M_colind[adr + p];
             let l = row_k[p] * inv;
-            let row_i = &mut above[m.M_rowadr[i]..m.M_rowadr[i] + p + 1];
+            let row_i = &mut above[m.M_rowadr[i]..][..=p];
             for (x, y) in row_i.iter_mut().zip(&row_k[..=p]) {
                 *x -= l * *y;
             }
@@ -77,6 +77,9 @@ pub fn solve<T: Scalar>(m: &Model, ld: &[T], diag_inv: &[T], x: &mut [T]) {
 
 /// Solves for `n` right-hand sides at once. `x` is row-major (nv × n): row i holds entry i of all of them,
 /// so that the inner loops run over contiguous memory.
+///
+/// # Panics
+/// If `x` is not nv × n.
 pub fn solve_many<T: Scalar>(m: &Model, ld: &[T], diag_inv: &[T], x: &mut [T], n: usize) {
     assert_eq!(x.len(), m.nv * n, "one row per degree of freedom");
     for i in (0..m.nv).rev() {

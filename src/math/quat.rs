@@ -3,6 +3,8 @@
 //! Exponential and logarithm are written with series near zero, where the closed forms are 0/0 and dual
 //! numbers would lose their tangent or turn into NaN.
 
+#![expect(clippy::inline_always, reason = "kernels of the inner loops, a few instructions each")]
+
 use nalgebra::{Matrix3, Vector3};
 
 use crate::scalar::Scalar;
@@ -91,6 +93,7 @@ impl<T: Scalar> Quat<T> {
     }
 
     /// Inverse of a unit quaternion.
+    #[must_use]
     #[inline]
     pub fn conj(self) -> Self {
         Self::new(self.w, -self.x, -self.y, -self.z)
@@ -103,6 +106,7 @@ impl<T: Scalar> Quat<T> {
     }
 
     /// The unit quaternion along `self`; the identity where the norm is below 1e-15, as `mju_normalize4`.
+    #[must_use]
     #[inline]
     pub fn normalized(self) -> Self {
         let n = self.norm_squared().sqrt();
@@ -113,7 +117,7 @@ impl<T: Scalar> Quat<T> {
         Self::new(self.w * r, self.x * r, self.y * r, self.z * r)
     }
 
-    /// Rotation by `angle` [rad] about the unit vector `axis`.
+    /// Rotation by `angle` \[rad\] about the unit vector `axis`.
     #[inline]
     pub fn from_axis_angle(axis: &Vector3<T>, angle: T) -> Self {
         let half = angle * T::lift(0.5);
@@ -121,7 +125,7 @@ impl<T: Scalar> Quat<T> {
         Self::new(half.cos(), axis.x * s, axis.y * s, axis.z * s)
     }
 
-    /// Exponential map: rotation by |v| about v [rad].
+    /// Exponential map: rotation by |v| about v \[rad\].
     #[inline]
     pub fn exp(v: &Vector3<T>) -> Self {
         let (sinc, cos) = sinc_cos(v.norm_squared() * T::lift(0.25));
@@ -155,6 +159,7 @@ impl<T: Scalar> Quat<T> {
     /// `self · exp(v)`: the pose after turning by the rotation vector `v`, given in the body frame.
     ///
     /// Source: MuJoCo `mju_quatIntegrate` with v = ω·h.
+    #[must_use]
     #[inline]
     pub fn integrate(self, v: &Vector3<T>) -> Self {
         (self * Self::exp(v)).normalized()

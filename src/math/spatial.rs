@@ -3,6 +3,8 @@
 //! Notation of Featherstone 2008, ch. 2, with MuJoCo's "com-based" coordinates: world axes, origin at the
 //! centre of mass of the kinematic tree, so that numbers stay small far from the world's origin.
 
+#![expect(clippy::inline_always, reason = "kernels of the inner loops, a few instructions each")]
+
 use nalgebra::{Matrix3, Vector3};
 
 use crate::scalar::Scalar;
@@ -38,6 +40,7 @@ impl<T: Scalar> SpatialVec<T> {
     /// `self ×ₘ o`: rate of change of the motion `o` carried along by the motion `self`.
     ///
     /// Source: Featherstone 2008, eq. 2.31; MuJoCo `mju_crossMotion`.
+    #[must_use]
     #[inline(always)]
     pub fn cross_motion(&self, o: &Self) -> Self {
         Self::new(self.rot.cross(&o.rot), self.rot.cross(&o.lin) + self.lin.cross(&o.rot))
@@ -46,6 +49,7 @@ impl<T: Scalar> SpatialVec<T> {
     /// `self ×f o`: rate of change of the force `o` carried along by the motion `self`.
     ///
     /// Source: Featherstone 2008, eq. 2.32; MuJoCo `mju_crossForce`.
+    #[must_use]
     #[inline(always)]
     pub fn cross_force(&self, o: &Self) -> Self {
         Self::new(self.rot.cross(&o.rot) + self.lin.cross(&o.lin), self.rot.cross(&o.lin))
@@ -106,7 +110,7 @@ pub struct SpatialInertia<T> {
     pub rot: [T; 6],
     /// Mass times the offset of the centre of mass from the origin [kg·m].
     pub moment: Vector3<T>,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: T,
 }
 

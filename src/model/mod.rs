@@ -110,17 +110,17 @@ pub struct Model {
     pub body_simple: Vec<u8>,
     /// Whether the inertial frame coincides with the body frame.
     pub body_sameframe: Vec<SameFrame>,
-    /// Position in the parent's frame [m].
+    /// Position in the parent's frame \[m\].
     pub body_pos: Vec<Vector3<f64>>,
     /// Orientation in the parent's frame.
     pub body_quat: Vec<Quat<f64>>,
-    /// Centre of mass in the body frame [m].
+    /// Centre of mass in the body frame \[m\].
     pub body_ipos: Vec<Vector3<f64>>,
     /// Principal axes of inertia in the body frame.
     pub body_iquat: Vec<Quat<f64>>,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub body_mass: Vec<f64>,
-    /// Mass of the subtree [kg].
+    /// Mass of the subtree \[kg\].
     pub body_subtreemass: Vec<f64>,
     /// Principal moments of inertia [kg·m²].
     pub body_inertia: Vec<Vector3<f64>>,
@@ -128,7 +128,7 @@ pub struct Model {
     pub body_invweight0: Vec<[f64; 2]>,
     /// Gravity compensation, in units of body weight.
     pub body_gravcomp: Vec<f64>,
-    /// Largest margin + gap of the body's geoms [m].
+    /// Largest margin + gap of the body's geoms \[m\].
     pub body_margin: Vec<f64>,
     /// Union of the geoms' contact types.
     pub body_contype: Vec<i32>,
@@ -158,7 +158,7 @@ pub struct Model {
     pub jnt_solref: Vec<[f64; 2]>,
     /// Limit: solimp.
     pub jnt_solimp: Vec<[f64; 5]>,
-    /// Anchor in the body frame [m].
+    /// Anchor in the body frame \[m\].
     pub jnt_pos: Vec<Vector3<f64>>,
     /// Axis in the body frame, unit.
     pub jnt_axis: Vec<Vector3<f64>>,
@@ -204,7 +204,7 @@ pub struct Model {
     pub dof_invweight0: Vec<f64>,
     /// Diagonal of the inertia at qpos0.
     pub dof_M0: Vec<f64>,
-    /// 1 for translation, an approximate length for rotation [m].
+    /// 1 for translation, an approximate length for rotation \[m\].
     pub dof_length: Vec<f64>,
 
     // ---- kinematic trees (ntree)
@@ -266,21 +266,21 @@ pub struct Model {
     pub geom_solref: Vec<[f64; 2]>,
     /// Contact: solimp.
     pub geom_solimp: Vec<[f64; 5]>,
-    /// Size; meaning by type [m].
+    /// Size; meaning by type \[m\].
     pub geom_size: Vec<Vector3<f64>>,
-    /// Bounding box in the geom frame: centre, half sizes [m].
+    /// Bounding box in the geom frame: centre, half sizes \[m\].
     pub geom_aabb: Vec<[f64; 6]>,
-    /// Radius of the bounding sphere; 0 for planes [m].
+    /// Radius of the bounding sphere; 0 for planes \[m\].
     pub geom_rbound: Vec<f64>,
-    /// Position in the body frame [m].
+    /// Position in the body frame \[m\].
     pub geom_pos: Vec<Vector3<f64>>,
     /// Orientation in the body frame.
     pub geom_quat: Vec<Quat<f64>>,
-    /// Friction: sliding, torsional [m], rolling [m].
+    /// Friction: sliding, torsional \[m\], rolling \[m\].
     pub geom_friction: Vec<[f64; 3]>,
-    /// Margin [m].
+    /// Margin \[m\].
     pub geom_margin: Vec<f64>,
-    /// Gap [m].
+    /// Gap \[m\].
     pub geom_gap: Vec<f64>,
     /// Surface velocity in the geom frame: linear, angular.
     pub geom_surfacevel: Vec<[f64; 6]>,
@@ -302,9 +302,9 @@ pub struct Model {
     pub site_group: Vec<i32>,
     /// Whether the frame coincides with the body's.
     pub site_sameframe: Vec<SameFrame>,
-    /// Size [m].
+    /// Size \[m\].
     pub site_size: Vec<Vector3<f64>>,
-    /// Position in the body frame [m].
+    /// Position in the body frame \[m\].
     pub site_pos: Vec<Vector3<f64>>,
     /// Orientation in the body frame.
     pub site_quat: Vec<Quat<f64>>,
@@ -316,13 +316,13 @@ pub struct Model {
     pub cam_bodyid: Vec<usize>,
     /// Body looked at.
     pub cam_targetbodyid: Vec<Option<usize>>,
-    /// Position in the body frame [m].
+    /// Position in the body frame \[m\].
     pub cam_pos: Vec<Vector3<f64>>,
     /// Orientation in the body frame.
     pub cam_quat: Vec<Quat<f64>>,
-    /// World position relative to the subtree's centre of mass at qpos0 [m].
+    /// World position relative to the subtree's centre of mass at qpos0 \[m\].
     pub cam_poscom0: Vec<Vector3<f64>>,
-    /// World position relative to the body at qpos0 [m].
+    /// World position relative to the body at qpos0 \[m\].
     pub cam_pos0: Vec<Vector3<f64>>,
     /// World orientation at qpos0, row-major.
     pub cam_mat0: Vec<[f64; 9]>,
@@ -330,7 +330,7 @@ pub struct Model {
     // ---- meshes (nmesh) and height fields (nhfield)
     /// Compiled meshes, in the frame of their inertia.
     pub mesh: Vec<crate::mjcf::mesh::Mesh>,
-    /// Height field: radius x, radius y, elevation, base [m].
+    /// Height field: radius x, radius y, elevation, base \[m\].
     pub hfield_size: Vec<[f64; 4]>,
     /// Height field: rows.
     pub hfield_nrow: Vec<usize>,
@@ -356,9 +356,9 @@ pub struct Model {
     pub pair_solreffriction: Vec<[f64; 2]>,
     /// solimp.
     pub pair_solimp: Vec<[f64; 5]>,
-    /// Margin [m].
+    /// Margin \[m\].
     pub pair_margin: Vec<f64>,
-    /// Gap [m].
+    /// Gap \[m\].
     pub pair_gap: Vec<f64>,
     /// Adhesive force.
     pub pair_adhesion: Vec<f64>,
@@ -490,7 +490,7 @@ pub struct Model {
     pub actuator_actrange: Vec<[f64; 2]>,
     /// Whether the force uses the activation after the step.
     pub actuator_actearly: Vec<bool>,
-    /// Delay [s] (0; others are refused by the loader).
+    /// Delay \[s\] (0; others are refused by the loader).
     pub actuator_delay: Vec<f64>,
     /// Linear damping that the actuator adds to what it acts on.
     pub actuator_damping: Vec<f64>,
@@ -548,9 +548,9 @@ pub struct Model {
     pub sensor_cutoff: Vec<f64>,
     /// Noise standard deviation (information only).
     pub sensor_noise: Vec<f64>,
-    /// Delay [s] (0; others are refused by the loader).
+    /// Delay \[s\] (0; others are refused by the loader).
     pub sensor_delay: Vec<f64>,
-    /// Sampling period and phase [s].
+    /// Sampling period and phase \[s\].
     pub sensor_interval: Vec<[f64; 2]>,
 
     // ---- keyframes (nkey)
@@ -610,20 +610,20 @@ pub struct Names {
 pub struct Statistic {
     /// Mean diagonal of the inertia matrix.
     pub meaninertia: f64,
-    /// Mean body mass [kg].
+    /// Mean body mass \[kg\].
     pub meanmass: f64,
-    /// Mean body size [m].
+    /// Mean body size \[m\].
     pub meansize: f64,
-    /// Spatial extent [m].
+    /// Spatial extent \[m\].
     pub extent: f64,
-    /// Centre [m].
+    /// Centre \[m\].
     pub center: Vector3<f64>,
 }
 
 /// A stored state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyframe {
-    /// Time [s].
+    /// Time \[s\].
     pub time: f64,
     /// Positions (nq).
     pub qpos: Vec<f64>,

@@ -133,7 +133,7 @@ pub mod enable {
 /// Physics options, with MuJoCo's names and defaults (`mjOption`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Simulation timestep [s].
+    /// Simulation timestep \[s\].
     pub timestep: f64,
     /// Ratio of frictional to normal constraint impedance.
     pub impratio: f64,

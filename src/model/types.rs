@@ -25,9 +25,9 @@ numbered! {
         Free = 0,
         /// Three rotational degrees of freedom, a quaternion relative to the parent.
         Ball = 1,
-        /// Translation along a body-fixed axis [m].
+        /// Translation along a body-fixed axis \[m\].
         Slide = 2,
-        /// Rotation about a body-fixed axis [rad].
+        /// Rotation about a body-fixed axis \[rad\].
         Hinge = 3,
     }
 }

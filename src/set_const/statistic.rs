@@ -91,7 +91,9 @@ fn body_sizes(m: &Model, d: &Data<f64>) -> Vec<f64> {
         let b = m.geom_bodyid[g];
         size[b] = size[b].max(m.geom_rbound[g] + (d.xipos[b] - d.geom_xpos[g]).norm());
     }
-    size.iter_mut().for_each(|s| *s = s.max(MIN_SIZE));
+    for s in &mut size {
+        *s = s.max(MIN_SIZE);
+    }
     size[WORLD] = 0.0;
     size
 }

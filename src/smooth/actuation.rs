@@ -49,7 +49,7 @@ pub fn actuation<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// `x` within `range`; outside, the constant end of the range (its tangent is zero).
 ///
 /// At the very end the tangent of `x` is kept, where MuJoCo's differences are one-sided.
-pub(crate) fn clip<T: Scalar>(x: T, range: &[f64; 2]) -> T {
+pub fn clip<T: Scalar>(x: T, range: &[f64; 2]) -> T {
     if x.re() < range[0] {
         T::lift(range[0])
     } else if x.re() > range[1] {
@@ -68,7 +68,7 @@ impl Model {
 }
 
 /// Control of actuator `a`, clamped to its range; zero for an actuator without one.
-fn control<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
+pub fn control<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
     if m.actuator_ctrlnum[a] == 0 {
         return T::zero();
     }
@@ -106,7 +106,7 @@ pub fn next_activation<T: Scalar>(m: &Model, a: usize, act: T, act_dot: T) -> T 
 }
 
 /// What the gain of actuator `a` multiplies at the current state.
-pub(crate) fn gain_input<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
+pub fn gain_input<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
     input(m, d, a, control(m, d, a))
 }
 
@@ -124,7 +124,7 @@ fn input<T: Scalar>(m: &Model, d: &Data<T>, a: usize, u: T) -> T {
 }
 
 /// Gain and bias at the current length and velocity.
-pub(crate) fn gain_bias<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> [T; 2] {
+pub fn gain_bias<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> [T; 2] {
     let (length, velocity) = (d.actuator_length[a], d.actuator_velocity[a]);
     let (lengthrange, acc0) = (&m.actuator_lengthrange[a], m.actuator_acc0[a]);
     let affine = |p: &[f64]| T::lift(p[0]) + T::lift(p[1]) * length + T::lift(p[2]) * velocity;
@@ -139,7 +139,7 @@ pub(crate) fn gain_bias<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> [T; 2] {
     let bias = match m.actuator_biastype[a] {
         BiasType::None => T::zero(),
         BiasType::Affine => affine(biasprm),
-        BiasType::Muscle => muscle::bias(length, lengthrange, acc0, biasprm),
+        BiasType::Muscle => muscle::bias(length, lengthrange, acc0, biasprm)[0],
     };
     [gain, bias]
 }
@@ -148,7 +148,7 @@ pub(crate) fn gain_bias<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> [T; 2] {
 ///
 /// A servo has a fixed gain that its affine bias mirrors, and no or integrated activation. Its length is an
 /// angle if it acts on a ball joint, or on the rotation of a site relative to a reference site.
-pub(crate) fn wrap_period(m: &Model, a: usize) -> Option<f64> {
+pub fn wrap_period(m: &Model, a: usize) -> Option<f64> {
     let servo = m.actuator_gaintype[a] == GainType::Fixed
         && m.actuator_biastype[a] == BiasType::Affine
         && m.actuator_gainprm[a][0] == -m.actuator_biasprm[a][1]
@@ -171,7 +171,7 @@ pub(crate) fn wrap_period(m: &Model, a: usize) -> Option<f64> {
 }
 
 /// The representative of setpoint `u` nearest to `length`.
-pub(crate) fn wrap_setpoint<T: Scalar>(u: T, length: T, period: f64) -> T {
+pub fn wrap_setpoint<T: Scalar>(u: T, length: T, period: f64) -> T {
     u - T::lift(period * ((u - length).re() / period).round())
 }
 

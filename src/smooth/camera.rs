@@ -10,7 +10,7 @@ use crate::scalar::{Scalar, lift3};
 /// World poses of cameras, by their tracking mode.
 ///
 /// - reads  `xpos`, `xmat`, `xquat`, `subtree_com` (nbody)
-/// - writes `cam_xpos` [m], `cam_xmat` (ncam)
+/// - writes `cam_xpos` \[m\], `cam_xmat` (ncam)
 ///
 /// Source: MuJoCo `mj_camlight`.
 pub fn camera<T: Scalar>(m: &Model, d: &mut Data<T>) {

@@ -10,7 +10,7 @@ use crate::scalar::Scalar;
 /// Maps inertias and motion axes to world axes at the centre of mass of each kinematic tree.
 ///
 /// - reads  `xipos`, `ximat`, `xmat` (nbody); `xanchor`, `xaxis` (njnt)          from [`super::kinematics()`]
-/// - writes `subtree_com` (nbody) [m]; `cinert` (nbody) [kg, kg·m, kg·m²]; `cdof` (nv), rot:lin
+/// - writes `subtree_com` (nbody) \[m\]; `cinert` (nbody) [kg, kg·m, kg·m²]; `cdof` (nv), rot:lin
 ///
 /// Source: Featherstone 2008, ch. 2; MuJoCo `mj_comPos`. Cost O(nbody + nv).
 pub fn com_pos<T: Scalar>(m: &Model, d: &mut Data<T>) {

@@ -1,5 +1,7 @@
 //! Jacobians of points and directions fixed in bodies.
 
+#![expect(clippy::inline_always, reason = "inner loop of every Jacobian")]
+
 use nalgebra::Vector3;
 
 use crate::data::Data;

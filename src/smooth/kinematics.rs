@@ -1,5 +1,7 @@
 //! Forward kinematics.
 
+#![expect(clippy::inline_always, reason = "inner loop over geoms and sites")]
+
 use nalgebra::{Matrix3, Vector3};
 
 use crate::data::Data;
@@ -10,7 +12,7 @@ use crate::scalar::{Scalar, lift3};
 /// World poses of bodies, inertial frames, joints, geoms and sites.
 ///
 /// - reads  `qpos` (nq), `mocap_pos`, `mocap_quat` (nmocap)
-/// - writes `xpos` [m], `xquat`, `xmat`, `xipos` [m], `ximat` (nbody); `xanchor` [m], `xaxis` (njnt);
+/// - writes `xpos` \[m\], `xquat`, `xmat`, `xipos` \[m\], `ximat` (nbody); `xanchor` \[m\], `xaxis` (njnt);
 ///   `geom_xpos`, `geom_xmat` (ngeom); `site_xpos`, `site_xmat` (nsite)
 ///
 /// Each body starts from its parent's pose and takes its joints in order; a rotation about an anchor off

@@ -1,7 +1,7 @@
 //! Smooth dynamics: everything but constraints. One algorithm per file, in pipeline order.
 
 mod acceleration;
-pub(crate) mod actuation;
+pub mod actuation;
 mod camera;
 mod com_pos;
 mod com_vel;
@@ -10,7 +10,7 @@ pub mod jacobian;
 mod kinematics;
 pub mod muscle;
 pub(crate) mod object;
-mod passive;
+pub mod passive;
 pub mod poly;
 pub mod qderiv;
 mod rne;

@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 pub struct ObjectFrame<T> {
     /// Body that carries the object.
     pub body: usize,
-    /// Origin, world frame [m].
+    /// Origin, world frame \[m\].
     pub pos: Vector3<T>,
     /// Axes as columns, world frame.
     pub rot: Matrix3<T>,

@@ -55,29 +55,29 @@ pub fn passive<T: Scalar>(m: &Model, d: &mut Data<T>) {
 }
 
 /// Stiffness polynomial of a joint.
-pub(crate) fn joint_stiffness(m: &Model, j: usize) -> [f64; 3] {
+pub fn joint_stiffness(m: &Model, j: usize) -> [f64; 3] {
     [m.jnt_stiffness[j], m.jnt_stiffnesspoly[j][0], m.jnt_stiffnesspoly[j][1]]
 }
 
 /// Stiffness polynomial of a tendon.
-pub(crate) fn tendon_stiffness(m: &Model, t: usize) -> [f64; 3] {
+pub fn tendon_stiffness(m: &Model, t: usize) -> [f64; 3] {
     [m.tendon_stiffness[t], m.tendon_stiffnesspoly[t][0], m.tendon_stiffnesspoly[t][1]]
 }
 
 /// Displacement of a translational spring of joint `j` whose positions start at `q` [m].
-pub(crate) fn translation_offset<T: Scalar>(m: &Model, d: &Data<T>, q: usize) -> Vector3<T> {
+pub fn translation_offset<T: Scalar>(m: &Model, d: &Data<T>, q: usize) -> Vector3<T> {
     Vector3::from_fn(|k, _| d.qpos[q + k] - T::lift(m.qpos_spring[q + k]))
 }
 
 /// Rotation vector from the rest orientation of a spring to the quaternion at `q`, body frame [rad].
-pub(crate) fn rotation_offset<T: Scalar>(m: &Model, d: &Data<T>, q: usize) -> Vector3<T> {
+pub fn rotation_offset<T: Scalar>(m: &Model, d: &Data<T>, q: usize) -> Vector3<T> {
     let rest = &m.qpos_spring[q..q + 4];
     let rest = Quat::lift(&Quat::from_slice(rest));
     Quat::from_slice(&d.qpos[q..q + 4]).normalized().difference(rest)
 }
 
 /// Extension of a tendon's spring beyond its dead band.
-pub(crate) fn tendon_extension<T: Scalar>(m: &Model, d: &Data<T>, t: usize) -> T {
+pub fn tendon_extension<T: Scalar>(m: &Model, d: &Data<T>, t: usize) -> T {
     let [lower, upper] = m.tendon_lengthspring[t];
     let length = d.ten_length[t];
     if length.re() > upper {

@@ -56,7 +56,6 @@ from collections.abc import Callable
 from typing import Any
 
 MUJOCO_VERSION = "4.0.1"
-INSTALL = f"pip install mujoco-core=={MUJOCO_VERSION}"
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
@@ -72,11 +71,11 @@ try:
     import mujoco
     import numpy as np
 except ImportError as missing:
-    answer({"error": f"MuJoCo {MUJOCO_VERSION} and numpy are needed ({missing}): {INSTALL}"})
+    answer({"error": f"MuJoCo {MUJOCO_VERSION} and numpy are needed ({missing})"})
     sys.exit(1)
 
 if mujoco.__version__ != MUJOCO_VERSION:
-    answer({"error": f"MuJoCo {MUJOCO_VERSION} is needed, found {mujoco.__version__}: {INSTALL}"})
+    answer({"error": f"MuJoCo {MUJOCO_VERSION} is needed, found {mujoco.__version__}"})
     sys.exit(1)
 
 # without a handler MuJoCo writes its warnings to stderr and to a log file; here they are counted

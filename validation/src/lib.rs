@@ -3,7 +3,7 @@
 //! - [`golden`] reads the oracle's arrays;
 //! - [`compare`] says how far two arrays are apart, for vectors, rotations and inertias;
 //! - [`tolerance`] says how far they may be, with a reason each;
-//! - [`conform`] compares whole models with their golden data, stage by stage;
+//! - [`conform`](mod@conform) compares whole models with their golden data, stage by stage;
 //! - [`random_tree`] makes models for identities that hold on every tree.
 
 pub mod compare;

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use crate::conform::Stage;
+
 /// Compiled arrays: same formulas in `f64`, but eigenvectors and mesh integrals sum in another order.
 pub const COMPILE: f64 = 1e-9;
 /// Forward dynamics without constraints: same formulas, another order of summation, amplified by M⁻¹.
@@ -16,6 +18,26 @@ pub const DERIVATIVE_SMOOTH: f64 = 1e-7;
 pub const FD_NOISE_USELESS: f64 = 1e-2;
 /// The noise figure compares two step sizes in one norm; single entries may be off by several times that.
 pub const FD_NOISE_FACTOR: f64 = 10.0;
+
+/// The same formulas on `f64` and on dual numbers: division and powers may differ in the last bit.
+pub const DUAL_VALUE: f64 = 1e-13;
+/// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
+/// of the values, amplified by stiff actuators and second derivatives.
+pub const DUAL_DERIVATIVE: f64 = 1e-6;
+/// Identities of mechanics and of linear algebra: rounding, amplified by M⁻¹ where accelerations enter.
+pub const IDENTITY: f64 = 1e-11;
+
+/// Tolerance of a stage, scaled; none for stages to come.
+pub fn of(stage: Stage) -> Option<f64> {
+    let tolerance = match stage {
+        Stage::Compile => COMPILE,
+        Stage::Smooth => SMOOTH,
+        Stage::StepSmooth => STEP_SMOOTH,
+        Stage::DerivativeSmooth => DERIVATIVE_SMOOTH,
+        Stage::Constraint | Stage::Step | Stage::Derivative => return None,
+    };
+    Some(scaled(tolerance))
+}
 
 /// A tolerance times `SIM_TOL_SCALE` (1 where the variable is not set or not a number).
 pub fn scaled(tolerance: f64) -> f64 {

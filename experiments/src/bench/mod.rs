@@ -51,7 +51,7 @@ impl Task {
 pub struct BenchConfig {
     /// Batches of each side.
     pub batches: usize,
-    /// Duration of a batch [s].
+    /// Duration of a batch \[s\].
     pub batch_s: f64,
 }
 
@@ -68,9 +68,9 @@ pub struct Measurement {
     pub task: Task,
     /// Calls in a batch.
     pub batch: usize,
-    /// Our time of a call [µs].
+    /// Our time of a call \[µs\].
     pub ours_us: Spread,
-    /// MuJoCo's time of a call [µs].
+    /// MuJoCo's time of a call \[µs\].
     pub mujoco_us: Option<Spread>,
     /// Ours divided by MuJoCo's: ratio of the medians, quartiles of the ratios of neighbouring batches.
     pub ratio: Option<Spread>,

@@ -30,21 +30,21 @@ pub struct Geom<'a> {
     pub kind: GeomType,
     /// Pose in the body frame.
     pub pose: Pose,
-    /// Size by shape [m].
+    /// Size by shape \[m\].
     pub size: Vector3<f64>,
     /// Mesh of a mesh geom.
     pub mesh: Option<usize>,
     /// Height field of a height field geom.
     pub hfield: Option<usize>,
-    /// Mass [kg]; 0 if it does not count for the body's inertia.
+    /// Mass \[kg\]; 0 if it does not count for the body's inertia.
     pub mass: f64,
     /// Principal moments along the geom's axes [kg·m²].
     pub inertia: Vector3<f64>,
     /// Surface velocity in the geom frame: linear, angular.
     pub surfacevel: [f64; 6],
-    /// Bounding box: centre, half sizes [m].
+    /// Bounding box: centre, half sizes \[m\].
     pub aabb: [f64; 6],
-    /// Radius of the bounding sphere, 0 for planes [m].
+    /// Radius of the bounding sphere, 0 for planes \[m\].
     pub rbound: f64,
 }
 

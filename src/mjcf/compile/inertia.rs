@@ -13,7 +13,7 @@ pub const EPS: f64 = 1e-14;
 /// A rigid body's mass, with the frame and the moments of its principal axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MassFrame {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Centre of mass and principal axes.
     pub frame: Pose,

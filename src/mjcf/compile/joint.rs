@@ -16,7 +16,7 @@ const MIN_AXIS: f64 = 1e-7;
 pub struct Joint<'a> {
     /// As written.
     pub spec: &'a JointSpec,
-    /// Anchor in the body frame [m].
+    /// Anchor in the body frame \[m\].
     pub pos: Vector3<f64>,
     /// Unit axis in the body frame; (0, 0, 1) for free and ball joints.
     pub axis: Vector3<f64>,

@@ -7,10 +7,10 @@ use crate::math::Quat;
 /// Frames closer than this, per component, count as equal (`kFrameEps`).
 const SAME_FRAME: f64 = 1e-6;
 
-/// Position [m] and orientation of a child frame in its parent's frame.
+/// Position \[m\] and orientation of a child frame in its parent's frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pose {
-    /// Origin of the child in the parent's frame [m].
+    /// Origin of the child in the parent's frame \[m\].
     pub pos: Vector3<f64>,
     /// Orientation of the child in the parent's frame.
     pub quat: Quat<f64>,
@@ -29,7 +29,7 @@ impl Pose {
         Self { pos, quat: (self.quat * child.quat).normalized() }
     }
 
-    /// A point given in this frame, in the parent's frame [m].
+    /// A point given in this frame, in the parent's frame \[m\].
     pub fn point(&self, p: &Vector3<f64>) -> Vector3<f64> {
         self.pos + self.quat.to_matrix() * p
     }

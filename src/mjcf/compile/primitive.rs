@@ -16,7 +16,7 @@ const THOMSEN: f64 = 1.6075;
 /// Thickness of the layer whose inertia stands for that of an ellipsoidal shell [m].
 const SHELL: f64 = 1e-6;
 
-/// Volume [m³], or surface [m²] if `shell`, of a primitive. Zero for planes.
+/// Volume \[m³\], or surface \[m²\] if `shell`, of a primitive. Zero for planes.
 pub fn volume(shape: GeomType, size: &Vector3<f64>, shell: bool) -> f64 {
     let (a, b, c) = (size.x, size.y, size.z);
     match (shape, shell) {

@@ -18,7 +18,7 @@ const RAY_DATA: [usize; 6] = [1, 3, 3, 3, 3, 1];
 /// More numbers than this are a mistake.
 const MAX_DIM: usize = 1 << 26;
 
-/// Writes all sensors in file order. `resolutions` are those of the cameras [pixel].
+/// Writes all sensors in file order. `resolutions` are those of the cameras \[pixel\].
 ///
 /// # Errors
 /// Unknown names, objects of the wrong kind, numbers out of range.

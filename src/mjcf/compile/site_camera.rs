@@ -23,7 +23,7 @@ pub struct Site<'a> {
     pub kind: GeomType,
     /// Pose in the body frame.
     pub pose: Pose,
-    /// Size by shape [m].
+    /// Size by shape \[m\].
     pub size: Vector3<f64>,
     /// Mesh of a mesh site.
     pub mesh: Option<usize>,

@@ -15,14 +15,14 @@ const MIN_VOLUME: f64 = 1e-14;
 pub enum GeomMass {
     /// Mass per volume [kg/m³]; per area [kg/m²] for a shell.
     Density(f64),
-    /// Mass [kg].
+    /// Mass \[kg\].
     Mass(f64),
 }
 
 /// Mass and inertia of a geom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MassProperties {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Principal moments of inertia about the origin of the mesh frame [kg·m²]; the axes are
     /// those of the mesh frame.
@@ -55,27 +55,27 @@ impl Mesh {
         MassProperties { mass, inertia: self.inertia_of(mass) }
     }
 
-    /// Principal moments of inertia [kg·m²] for a mass [kg], in the mesh frame: those of the
+    /// Principal moments of inertia [kg·m²] for a mass \[kg\], in the mesh frame: those of the
     /// inertia box.
     pub fn inertia_of(&self, mass: f64) -> [f64; 3] {
         let [x, y, z] = self.box_size;
         [mass * (y * y + z * z) / 3.0, mass * (x * x + z * z) / 3.0, mass * (x * x + y * y) / 3.0]
     }
 
-    /// Half-sizes [m] of the smallest box around the mesh that is centred at the origin of the mesh
+    /// Half-sizes \[m\] of the smallest box around the mesh that is centred at the origin of the mesh
     /// frame: `geom_size` of a mesh geom.
     pub fn geom_size(&self) -> [f64; 3] {
         [0, 1, 2].map(|k| self.lower[k].abs().max(self.upper[k].abs()))
     }
 
-    /// Radius [m] of the sphere about the origin of the mesh frame that contains that box:
+    /// Radius \[m\] of the sphere about the origin of the mesh frame that contains that box:
     /// `geom_rbound`.
     pub fn rbound(&self) -> f64 {
         let [x, y, z] = self.geom_size();
         (x * x + y * y + z * z).sqrt()
     }
 
-    /// Bounding box in the mesh frame [m], centre and half-sizes: `geom_aabb`.
+    /// Bounding box in the mesh frame \[m\], centre and half-sizes: `geom_aabb`.
     pub fn aabb(&self) -> [f64; 6] {
         let (l, u) = (self.lower, self.upper);
         let center = |k: usize| f64::midpoint(u[k], l[k]);
@@ -86,7 +86,7 @@ impl Mesh {
     /// Frame of a geom that uses this mesh, from the frame as written: mesh frame composed into
     /// it. `center` is zero for a mesh geom, and what [`Mesh::fit`] returned for a fitted one.
     ///
-    /// Positions in [m], quaternions (w, x, y, z), both in the frame of the body.
+    /// Positions in \[m\], quaternions (w, x, y, z), both in the frame of the body.
     pub fn geom_frame(
         &self,
         pos: [f64; 3],
@@ -104,7 +104,7 @@ impl Mesh {
         ([0, 1, 2].map(|k| pos[k] + offset[k]), mul_quat(quat, self.quat))
     }
 
-    /// Size of a primitive fitted to this mesh, and its centre in the mesh frame [m].
+    /// Size of a primitive fitted to this mesh, and its centre in the mesh frame \[m\].
     ///
     /// Without `fitaabb` the primitive resembles the inertia box and is centred at the origin; with
     /// it, it is the smallest whose bounding box contains the mesh's. `size` is what the geom had;

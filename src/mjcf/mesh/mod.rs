@@ -111,25 +111,25 @@ pub struct Mesh {
     pub name: String,
     /// Scaling that was applied, `mesh_scale`.
     pub scale: [f64; 3],
-    /// Vertices in the mesh frame [m], rounded to single precision; `mesh_vert`, (nvert).
+    /// Vertices in the mesh frame \[m\], rounded to single precision; `mesh_vert`, (nvert).
     pub vert: Vec<[f64; 3]>,
     /// Triangles, counter-clockwise from outside; `mesh_face`, (nface).
     pub face: Vec<[usize; 3]>,
     /// Convex hull, where one was needed.
     pub hull: Option<Hull>,
-    /// Origin of the mesh frame in the frame of the file [m], `mesh_pos`.
+    /// Origin of the mesh frame in the frame of the file \[m\], `mesh_pos`.
     pub pos: [f64; 3],
     /// Orientation of the mesh frame in the frame of the file (w, x, y, z), `mesh_quat`.
     pub quat: [f64; 4],
     /// Mode by which `volume` and `box_size` were computed.
     pub inertia: MeshInertia,
-    /// Volume [m³]; for shells the area [m²].
+    /// Volume \[m³\]; for shells the area \[m²\].
     pub volume: f64,
-    /// Half-sizes [m] of the solid box with the same mass and inertia.
+    /// Half-sizes \[m\] of the solid box with the same mass and inertia.
     pub box_size: [f64; 3],
-    /// Lower corner of the bounding box in the mesh frame [m].
+    /// Lower corner of the bounding box in the mesh frame \[m\].
     pub lower: [f64; 3],
-    /// Upper corner of the bounding box in the mesh frame [m].
+    /// Upper corner of the bounding box in the mesh frame \[m\].
     pub upper: [f64; 3],
 }
 

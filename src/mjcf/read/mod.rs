@@ -1,4 +1,4 @@
-//! XML tree → [`Spec`]: one file per section of MJCF, [`attr`] for the attributes themselves.
+//! XML tree → [`Spec`]: one file per section of MJCF, `attr.rs` for the attributes themselves.
 //!
 //! Sections are read in MuJoCo's order, so that default classes exist before they are used, no
 //! matter where they stand in the file. What is valid MJCF but not handled ends in an error of

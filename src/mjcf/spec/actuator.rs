@@ -38,10 +38,10 @@ pub enum DynType {
 /// Force gain (`mjtGain`, the supported part).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GainType {
-    /// prm[0].
+    /// prm\[0\].
     #[default]
     Fixed,
-    /// prm[0] + prm[1]·length + prm[2]·velocity.
+    /// prm\[0\] + prm\[1\]·length + prm\[2\]·velocity.
     Affine,
     /// Force-length-velocity curve.
     Muscle,
@@ -53,7 +53,7 @@ pub enum BiasType {
     /// 0.
     #[default]
     None,
-    /// prm[0] + prm[1]·length + prm[2]·velocity.
+    /// prm\[0\] + prm\[1\]·length + prm\[2\]·velocity.
     Affine,
     /// Passive force of a muscle.
     Muscle,
@@ -74,7 +74,7 @@ pub struct ActuatorSpec {
     pub gainprm: [f64; 10],
     /// Bias type.
     pub biastype: BiasType,
-    /// Bias parameters. In an affine servo with gainprm[0] = −biasprm[1] a *positive* biasprm[2]
+    /// Bias parameters. In an affine servo with gainprm\[0\] = −biasprm\[1\] a *positive* biasprm\[2\]
     /// is a damping ratio, which the compiler turns into −kv.
     pub biasprm: [f64; 10],
     /// Activation dynamics.

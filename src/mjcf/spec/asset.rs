@@ -48,7 +48,7 @@ pub struct MeshSpec {
     pub file: String,
     /// Place of the `file` attribute's value.
     pub file_span: Span,
-    /// Vertex positions, three per vertex [m], before `scale`.
+    /// Vertex positions, three per vertex \[m\], before `scale`.
     pub vertex: Vec<f64>,
     /// Normals, three per vertex.
     pub normal: Vec<f64>,
@@ -60,7 +60,7 @@ pub struct MeshSpec {
     pub builtin: Option<(MeshBuiltin, Vec<f64>)>,
     /// Factor on each coordinate.
     pub scale: [f64; 3],
-    /// Reference position, subtracted from the vertices [m].
+    /// Reference position, subtracted from the vertices \[m\].
     pub refpos: [f64; 3],
     /// Reference orientation, whose inverse rotates the vertices.
     pub refquat: [f64; 4],
@@ -111,7 +111,7 @@ pub struct HFieldSpec {
     pub file: String,
     /// Place of the `file` attribute's value.
     pub file_span: Span,
-    /// Half-lengths x and y, largest elevation, depth of the base [m].
+    /// Half-lengths x and y, largest elevation, depth of the base \[m\].
     pub size: [f64; 4],
     /// Number of rows; 0 if the file has it.
     pub nrow: i32,

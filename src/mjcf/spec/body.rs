@@ -12,7 +12,7 @@ pub struct BodySpec {
     pub span: Span,
     /// Default class of the descendants, as inherited; empty: the main class.
     pub childclass: String,
-    /// Position in the frame of the parent [m].
+    /// Position in the frame of the parent \[m\].
     pub pos: [f64; 3],
     /// Orientation in the frame of the parent.
     pub orientation: Orientation,
@@ -83,7 +83,7 @@ pub struct FrameSpec {
     pub span: Span,
     /// Default class of the descendants, as inherited; empty: the main class.
     pub childclass: String,
-    /// Position in the enclosing body or frame [m].
+    /// Position in the enclosing body or frame \[m\].
     pub pos: [f64; 3],
     /// Orientation in the enclosing body or frame.
     pub orientation: Orientation,
@@ -96,11 +96,11 @@ pub struct FrameSpec {
 pub struct InertialSpec {
     /// Place of the element.
     pub span: Span,
-    /// Centre of mass in the frame of the body [m].
+    /// Centre of mass in the frame of the body \[m\].
     pub pos: [f64; 3],
     /// Orientation of the inertial frame in the frame of the body.
     pub orientation: Orientation,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Principal moments in the inertial frame [kg·m²]; zeros if the file gives none.
     pub diaginertia: [f64; 3],
@@ -148,7 +148,7 @@ pub struct CameraSpec {
     pub name: String,
     /// Place of the element.
     pub span: Span,
-    /// Position in the frame of the body [m].
+    /// Position in the frame of the body \[m\].
     pub pos: [f64; 3],
     /// Orientation in the frame of the body.
     pub orientation: Orientation,
@@ -158,24 +158,24 @@ pub struct CameraSpec {
     pub targetbody: String,
     /// Whether the projection is orthographic.
     pub orthographic: bool,
-    /// Resolution [pixel].
+    /// Resolution \[pixel\].
     pub resolution: [i32; 2],
     /// Kinds of image that a rangefinder reads, `mjtCamOutBit`: rgb 1, depth 2, distance 4,
     /// normal 8, segmentation 16.
     pub output: i32,
-    /// Vertical field of view [degree]; extent [m] if orthographic.
+    /// Vertical field of view \[degree\]; extent \[m\] if orthographic.
     pub fovy: f64,
-    /// Inter-pupillary distance [m].
+    /// Inter-pupillary distance \[m\].
     pub ipd: f64,
-    /// Sensor size [m]; zeros: unused.
+    /// Sensor size \[m\]; zeros: unused.
     pub sensor_size: [f64; 2],
-    /// Focal length [m].
+    /// Focal length \[m\].
     pub focal_length: [f64; 2],
-    /// Focal length [pixel].
+    /// Focal length \[pixel\].
     pub focal_pixel: [f64; 2],
-    /// Principal point [m].
+    /// Principal point \[m\].
     pub principal_length: [f64; 2],
-    /// Principal point [pixel].
+    /// Principal point \[pixel\].
     pub principal_pixel: [f64; 2],
     /// User data.
     pub user: Vec<f64>,
@@ -212,7 +212,7 @@ pub struct LightSpec {
     pub name: String,
     /// Place of the element.
     pub span: Span,
-    /// Position in the frame of the body [m].
+    /// Position in the frame of the body \[m\].
     pub pos: [f64; 3],
     /// Direction in the frame of the body.
     pub dir: [f64; 3],

@@ -24,13 +24,13 @@ pub struct PairSpec {
     pub solreffriction: [f64; 2],
     /// Solver impedance.
     pub solimp: [f64; 5],
-    /// Detection margin [m].
+    /// Detection margin \[m\].
     pub margin: f64,
-    /// Additional detection buffer [m].
+    /// Additional detection buffer \[m\].
     pub gap: f64,
-    /// Adhesive force [N].
+    /// Adhesive force \[N\].
     pub adhesion: f64,
-    /// Friction: two tangential, torsional [m], two rolling [m].
+    /// Friction: two tangential, torsional \[m\], two rolling \[m\].
     pub friction: [f64; 5],
 }
 

@@ -46,14 +46,14 @@ pub struct GeomSpec {
     pub span: Span,
     /// Shape.
     pub kind: GeomType,
-    /// Position in the frame of the body [m].
+    /// Position in the frame of the body \[m\].
     pub pos: [f64; 3],
     /// Orientation in the frame of the body.
     pub orientation: Orientation,
     /// End points of a capsule, cylinder, box or ellipsoid; replaces `pos`, `orientation` and one
-    /// entry of `size`. [m]
+    /// entry of `size`. \[m\]
     pub fromto: Option<[f64; 6]>,
-    /// Size by shape, see [`GeomType`]; entries not given are those of the default class. [m]
+    /// Size by shape, see [`GeomType`]; entries not given are those of the default class. \[m\]
     pub size: [f64; 3],
     /// Contact type bits.
     pub contype: i32,
@@ -63,7 +63,7 @@ pub struct GeomSpec {
     pub condim: i32,
     /// Contact priority.
     pub priority: i32,
-    /// Friction: sliding, torsional [m], rolling [m].
+    /// Friction: sliding, torsional \[m\], rolling \[m\].
     pub friction: [f64; 3],
     /// Weight when solver parameters of two geoms are mixed.
     pub solmix: f64,
@@ -71,15 +71,15 @@ pub struct GeomSpec {
     pub solref: [f64; 2],
     /// Solver impedance.
     pub solimp: [f64; 5],
-    /// Distance at which contacts are detected [m].
+    /// Distance at which contacts are detected \[m\].
     pub margin: f64,
-    /// Additional detection buffer [m].
+    /// Additional detection buffer \[m\].
     pub gap: f64,
     /// Surface velocity in the local frame: linear [m/s], angular [rad/s].
     pub surfacevel: [f64; 6],
-    /// Adhesive force of contacts [N].
+    /// Adhesive force of contacts \[N\].
     pub adhesion: f64,
-    /// Mass [kg]; if given it replaces `density`.
+    /// Mass \[kg\]; if given it replaces `density`.
     pub mass: Option<f64>,
     /// Density [kg/m³, or kg/m² for a shell].
     pub density: f64,
@@ -155,13 +155,13 @@ pub struct SiteSpec {
     pub span: Span,
     /// Shape.
     pub kind: GeomType,
-    /// Position in the frame of the body [m].
+    /// Position in the frame of the body \[m\].
     pub pos: [f64; 3],
     /// Orientation in the frame of the body.
     pub orientation: Orientation,
-    /// End points, as [`GeomSpec::fromto`]. [m]
+    /// End points, as [`GeomSpec::fromto`]. \[m\]
     pub fromto: Option<[f64; 6]>,
-    /// Size by shape [m].
+    /// Size by shape \[m\].
     pub size: [f64; 3],
     /// Mesh name, possibly empty.
     pub meshname: String,

@@ -39,7 +39,7 @@ pub struct JointSpec {
     pub span: Span,
     /// Type.
     pub kind: JointType,
-    /// Anchor in the frame of the body [m].
+    /// Anchor in the frame of the body \[m\].
     pub pos: [f64; 3],
     /// Axis in the frame of the body, not normalized.
     pub axis: [f64; 3],
@@ -53,7 +53,7 @@ pub struct JointSpec {
     pub springref: f64,
     /// Plastic yield threshold; 0: elastic.
     pub springyield: f64,
-    /// Time constant [s] and damping ratio from which stiffness and damping follow; zeros: unused.
+    /// Time constant \[s\] and damping ratio from which stiffness and damping follow; zeros: unused.
     pub springdamper: [f64; 2],
     /// Whether `range` applies.
     pub limited: Limited,

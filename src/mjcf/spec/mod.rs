@@ -121,7 +121,7 @@ pub enum Limited {
     Auto,
 }
 
-/// Default `solref`: time constant [s] and damping ratio.
+/// Default `solref`: time constant \[s\] and damping ratio.
 pub const DEFAULT_SOLREF: [f64; 2] = [0.02, 1.0];
 /// Default `solimp`: dmin, dmax, width, midpoint, power.
 pub const DEFAULT_SOLIMP: [f64; 5] = [0.9, 0.95, 0.001, 0.5, 2.0];

@@ -23,11 +23,11 @@ pub struct CompilerSpec {
     pub span: Span,
     /// Whether `limited="auto"` follows from the presence of a range.
     pub autolimits: bool,
-    /// Least mass of a moving body [kg].
+    /// Least mass of a moving body \[kg\].
     pub boundmass: f64,
     /// Least diagonal inertia of a moving body [kg·m²].
     pub boundinertia: f64,
-    /// Total mass to rescale to; ≤ 0: none [kg].
+    /// Total mass to rescale to; ≤ 0: none \[kg\].
     pub settotalmass: f64,
     /// Whether inertias that break A + B ≥ C are replaced by their mean.
     pub balanceinertia: bool,
@@ -109,13 +109,13 @@ pub struct LengthRangeSpec {
     pub accel: f64,
     /// Largest pulling force; 0: no bound.
     pub maxforce: f64,
-    /// Time constant of the velocity reduction [s].
+    /// Time constant of the velocity reduction \[s\].
     pub timeconst: f64,
-    /// Timestep [s]; 0: that of the option.
+    /// Timestep \[s\]; 0: that of the option.
     pub timestep: f64,
-    /// Total simulated time [s].
+    /// Total simulated time \[s\].
     pub inttotal: f64,
-    /// Time at the end over which the length is averaged [s].
+    /// Time at the end over which the length is averaged \[s\].
     pub interval: f64,
     /// Tolerance relative to the range.
     pub tolrange: f64,
@@ -191,7 +191,7 @@ pub enum Solver {
 pub struct OptionSpec {
     /// Place of the last `option` element.
     pub span: Span,
-    /// Timestep [s].
+    /// Timestep \[s\].
     pub timestep: f64,
     /// Ratio of frictional to normal contact impedance.
     pub impratio: f64,
@@ -374,12 +374,12 @@ impl Default for SizeSpec {
 pub struct StatisticSpec {
     /// Mean diagonal inertia.
     pub meaninertia: Option<f64>,
-    /// Mean body mass [kg].
+    /// Mean body mass \[kg\].
     pub meanmass: Option<f64>,
-    /// Mean body size [m].
+    /// Mean body size \[m\].
     pub meansize: Option<f64>,
-    /// Extent of the model [m].
+    /// Extent of the model \[m\].
     pub extent: Option<f64>,
-    /// Centre of the model [m].
+    /// Centre of the model \[m\].
     pub center: Option<[f64; 3]>,
 }

@@ -11,7 +11,7 @@ pub struct KeySpec {
     pub name: String,
     /// Place of the element.
     pub span: Span,
-    /// Time [s].
+    /// Time \[s\].
     pub time: f64,
     /// Joint positions (nq); default `qpos0`.
     pub qpos: Vec<f64>,
@@ -19,7 +19,7 @@ pub struct KeySpec {
     pub qvel: Vec<f64>,
     /// Activations (na); default 0.
     pub act: Vec<f64>,
-    /// Mocap positions (3·nmocap); default those of the bodies [m].
+    /// Mocap positions (3·nmocap); default those of the bodies \[m\].
     pub mpos: Vec<f64>,
     /// Mocap orientations (4·nmocap); default those of the bodies.
     pub mquat: Vec<f64>,

@@ -56,7 +56,7 @@ pub struct TendonSpec {
     pub solimp_limit: [f64; 5],
     /// Material name, possibly empty.
     pub material: String,
-    /// Width for rendering [m].
+    /// Width for rendering \[m\].
     pub width: f64,
     /// Colour if there is no material.
     pub rgba: [f64; 4],

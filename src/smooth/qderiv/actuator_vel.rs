@@ -70,13 +70,16 @@ fn force_vel<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
     let gain_vel = match m.actuator_gaintype[a] {
         GainType::Fixed => T::zero(),
         GainType::Affine => T::lift(m.actuator_gainprm[a][2]),
-        GainType::Muscle => muscle::gain_vel(
-            d.actuator_length[a],
-            d.actuator_velocity[a],
-            &m.actuator_lengthrange[a],
-            m.actuator_acc0[a],
-            &m.actuator_gainprm[a],
-        ),
+        GainType::Muscle => {
+            let [_, by_velocity] = muscle::gain_derivative(
+                d.actuator_length[a],
+                d.actuator_velocity[a],
+                &m.actuator_lengthrange[a],
+                m.actuator_acc0[a],
+                &m.actuator_gainprm[a],
+            );
+            by_velocity
+        }
     };
     let bias_vel = match m.actuator_biastype[a] {
         BiasType::Affine => T::lift(m.actuator_biasprm[a][2]),

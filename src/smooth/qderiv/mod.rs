@@ -23,8 +23,8 @@ use crate::scalar::Scalar;
 pub struct QDeriv<T: Scalar> {
     /// d(qfrc_smooth)/d(qvel), dense, row-major (nv × nv): row the force, column the velocity.
     pub qDeriv: Vec<T>,
-    /// Derivative of each subtree's momentum flow, for [`mjd_rne_vel`] (nbody).
-    pub(crate) flow: Vec<Matrix6<T>>,
+    /// Bᶜ: derivative of each subtree's momentum flow, written by [`mjd_rne_vel`] (nbody), rot:lin.
+    pub flow: Vec<Matrix6<T>>,
     /// Derivative of the acceleration of a joint's own body, for [`mjd_rne_vel`] (nv).
     pub(crate) w: Vec<SpatialVec<T>>,
 }

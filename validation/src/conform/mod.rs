@@ -8,7 +8,7 @@ mod report;
 mod run;
 pub mod smooth;
 
-pub use report::{ModelReport, Report, StageReport, Status};
+pub use report::{Excess, ModelReport, Report, StageReport, Status};
 pub use run::{ConformOptions, FieldErrors, compare, conform, fields_above};
 
 use serde::Serialize;

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde::{Serialize, Serializer};
 
 use super::{Differences, Stage};
+use crate::tolerance;
 
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,6 +57,26 @@ pub struct StageReport {
     pub skipped: usize,
 }
 
+/// A stage of a model that is further off than its tolerance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excess {
+    /// Name of the golden file.
+    pub model: String,
+    /// The stage.
+    pub stage: Stage,
+    /// Its largest error, and where.
+    pub found: StageReport,
+    /// What it may be.
+    pub tolerance: f64,
+}
+
+impl std::fmt::Display for Excess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { model, stage, found, tolerance } = self;
+        write!(f, "{model}: {stage} is {}, tolerance {tolerance:.0e}", found.cell())
+    }
+}
+
 #[expect(clippy::ref_option, reason = "the signature that serde asks for")]
 fn finite<S: Serializer>(worst: &Option<f64>, s: S) -> Result<S::Ok, S::Error> {
     worst.map(|w| if w.is_finite() { w } else { f64::MAX }).serialize(s)
@@ -97,7 +118,11 @@ impl Report {
         out.push('\n');
         let _ = write!(out, "{:width$}  {:11}", "worst", self.count());
         for &stage in stages {
-            let worst = self.worst(stage).map_or(String::from("-"), |w| format!("{w:.1e}"));
+            let worst = match self.worst(stage) {
+                None => "-".to_owned(),
+                Some(0.0) => "0".to_owned(),
+                Some(worst) => format!("{worst:.1e}"),
+            };
             let _ = write!(out, "  {worst:CELL$}");
         }
         out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
@@ -107,6 +132,18 @@ impl Report {
     pub fn worst(&self, stage: Stage) -> Option<f64> {
         let of_models = self.models.iter().filter_map(|m| m.stages.get(&stage)?.worst);
         of_models.max_by(f64::total_cmp)
+    }
+
+    /// Every stage of a model whose largest error is above the tolerance of [`tolerance::of`], infinite or
+    /// not a number; in the order of models and stages.
+    pub fn excesses(&self) -> Vec<Excess> {
+        let stages = self.models.iter().flat_map(|m| m.stages.iter().map(move |s| (m, s)));
+        let excess = |(m, (&stage, found)): (&ModelReport, (&Stage, &StageReport))| {
+            let (worst, tolerance) = (found.worst?, tolerance::of(stage)?);
+            let above = worst.is_nan() || worst > tolerance;
+            above.then(|| Excess { model: m.name.clone(), stage, found: found.clone(), tolerance })
+        };
+        stages.filter_map(excess).collect()
     }
 
     fn count(&self) -> String {
@@ -159,6 +196,13 @@ mod tests {
         assert_eq!(json["models"][0]["stages"]["smooth"], expected);
         assert!(json["models"][0]["stages"]["step"]["worst"].is_null());
         assert_eq!(json["models"][1]["status"], "unsupported");
+    }
+
+    #[test]
+    fn what_exceeds_its_tolerance_is_named() {
+        let excesses = report().excesses();
+        let sentences: Vec<_> = excesses.iter().map(ToString::to_string).collect();
+        assert_eq!(sentences, ["arm: smooth is inf qM s1, tolerance 1e-10"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `dualstep conform`: compare with what MuJoCo computes.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -39,10 +40,13 @@ Examples:
   dualstep conform --models M --golden G --stages compile,smooth --only '*arm*' --json report.json
 
 Stages: compile, smooth, step_smooth, constraint, step, derivative_smooth, derivative
-Figures: the largest max|x − ref| / max(1, max|ref|) over fields and states; `-` where there is no data
+Figures: the largest max|x − ref| / max(1, max|ref|) over fields and states; `-` without data
+Limits:  compile 1e-9, smooth 1e-10, step_smooth 1e-10, derivative_smooth 1e-7 beyond ten times the
+         noise of the reference; the environment variable SIM_TOL_SCALE scales them
 
-Exit codes: 0 all models compared (or use features that are named as unsupported)
-            1 a model or its golden data could not be read · 2 wrong usage · 4 no golden data";
+Exit codes: 0 every model agrees, or uses a feature that is named as unsupported
+            1 a stage is above its limit, or a model or its golden data could not be read
+            2 wrong usage · 4 no golden data";
 
 fn stage(name: &str) -> Result<Stage, String> {
     name.parse()
@@ -83,13 +87,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
         }
         None => print(&report, &stages, out)?,
     }
-    let failed = report.models.iter().any(|model| model.status == Status::Error);
+    let unread = report.models.iter().any(|model| model.status == Status::Error);
+    let failed = unread || !report.excesses().is_empty();
     Ok(if failed { Exit::Failed } else { Exit::Success })
 }
 
 /// The table, its status words coloured, and a summary.
 fn print(report: &Report, stages: &[Stage], out: &mut dyn Write) -> Result<(), Failure> {
-    let table = report.table(stages);
+    // columns without a single figure would only make the lines longer
+    let (shown, empty): (Vec<Stage>, Vec<Stage>) =
+        stages.iter().partition(|&&stage| report.worst(stage).is_some());
+    let table = report.table(&shown);
     let mut lines = table.lines();
     writeln!(out, "{BOLD}{}{BOLD:#}", lines.next().unwrap_or_default())?;
     // the models first: the other order would swallow the line after the last one
@@ -99,13 +107,24 @@ fn print(report: &Report, stages: &[Stage], out: &mut dyn Write) -> Result<(), F
     for line in lines {
         writeln!(out, "{BOLD}{line}{BOLD:#}")?;
     }
+    if !empty.is_empty() {
+        let names: Vec<&str> = empty.into_iter().map(Stage::name).collect();
+        writeln!(out, "{DIM}no data, or not compared yet: {}{DIM:#}", names.join(", "))?;
+    }
+    let excesses = report.excesses();
+    for excess in &excesses {
+        writeln!(out, "{RED}×{RED:#} {excess}")?;
+    }
+    let off: BTreeSet<&str> = excesses.iter().map(|excess| excess.model.as_str()).collect();
     let count = |status| report.models.iter().filter(|model| model.status == status).count();
     let [ok, unsupported, error] = [Status::Ok, Status::Unsupported, Status::Error].map(count);
     let oracle = &report.oracle;
     writeln!(
         out,
-        "\n{GREEN}{ok} compared{GREEN:#}, {YELLOW}{unsupported} unsupported{YELLOW:#}, \
-         {RED}{error} failed{RED:#} {DIM}(oracle: MuJoCo {oracle}){DIM:#}"
+        "\n{GREEN}{} agree{GREEN:#}, {RED}{} differ{RED:#}, {YELLOW}{unsupported} unsupported\
+         {YELLOW:#}, {RED}{error} unreadable{RED:#} {DIM}(oracle: MuJoCo {oracle}){DIM:#}",
+        ok - off.len(),
+        off.len(),
     )?;
     Ok(())
 }

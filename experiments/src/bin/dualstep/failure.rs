@@ -85,8 +85,11 @@ impl From<MjcfError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        let help = "keys and shapes are listed under `dualstep linearize --help`";
-        Self::file(error.to_string(), Some(help))
+        let about_keys = match error {
+            RecordError::Open { .. } | RecordError::Write { .. } => None,
+            _ => Some("keys and shapes are listed under `dualstep linearize --help`"),
+        };
+        Self::file(error.to_string(), about_keys)
     }
 }
 

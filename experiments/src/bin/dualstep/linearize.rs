@@ -7,8 +7,10 @@ use std::time::Instant;
 use clap::Args;
 use dualstep::mjcf::{load_model, load_model_str};
 use dualstep::{Data, Model};
+use dualstep_derivatives::analytic::mjd_transition_analytic_into;
+use dualstep_derivatives::dual::{DualWorkspace, mjd_transition_dual_into};
 use dualstep_derivatives::finite_diff::{Difference, mjd_transition_fd_into};
-use dualstep_derivatives::{FdConfig, FdWorkspace, Transition};
+use dualstep_derivatives::{AnalyticWorkspace, FdConfig, FdWorkspace, Transition, TransitionError};
 use dualstep_experiments::coverage;
 use dualstep_experiments::linear::{
     Controllability, Eigenvalue, RANK_TOLERANCE, controllability, eigenvalues,
@@ -77,10 +79,14 @@ const HUMANOID: &str = include_str!("../../../../validation/models/humanoid.xml"
 /// All that is shown.
 struct Results {
     centered: Transition,
-    /// Time of the centred and of the forward differences [s].
+    /// Time of the centred and of the forward differences \[s\].
     seconds: [f64; 2],
     /// Largest difference of A and B between the two, and where.
     worst: (f64, String),
+    /// The same between centred differences and dual numbers, and the time of the latter [s].
+    dual: (f64, String, f64),
+    /// The same between closed form and dual numbers; or why there is no closed form.
+    closed: Result<(f64, String, f64), String>,
     eigenvalues: Vec<Eigenvalue>,
     controllability: Controllability,
 }
@@ -123,7 +129,19 @@ fn analyse(m: &Model, d: &Data<f64>, eps: f64) -> Result<Results, Failure> {
     let (centered, centered_s) = timed(true)?;
     let (_, forward_s) = timed(false)?;
     let h = m.opt.timestep;
+    let (dual, dual_s) = exact_dual(m, d).map_err(|error| failed(&error))?;
+    let closed = match closed_form(m, d) {
+        Ok((t, seconds)) => {
+            let (worst, entry) = worst_difference(&t, &dual);
+            Ok((worst, entry, seconds))
+        }
+        Err(TransitionError::NotCovered { feature }) => Err(feature),
+        Err(error) => return Err(failed(&error)),
+    };
+    let (off, entry) = worst_difference(&centered, &dual);
     Ok(Results {
+        dual: (off, entry, dual_s),
+        closed,
         worst: worst_difference(&centered, &forward),
         seconds: [centered_s, forward_s],
         eigenvalues: eigenvalues(&centered.A).map_err(|error| failed(&error))?,
@@ -131,6 +149,24 @@ fn analyse(m: &Model, d: &Data<f64>, eps: f64) -> Result<Results, Failure> {
             .map_err(|error| failed(&error))?,
         centered,
     })
+}
+
+/// A, B, C and D by dual numbers, and the time of a second run through a workspace that is warm [s].
+fn exact_dual(m: &Model, d: &Data<f64>) -> Result<(Transition, f64), TransitionError> {
+    let (mut workspace, mut transition) = (DualWorkspace::new(m), Transition::new(m));
+    mjd_transition_dual_into(m, d, &mut workspace, &mut transition)?;
+    let begin = Instant::now();
+    mjd_transition_dual_into(m, d, &mut workspace, &mut transition)?;
+    Ok((transition, begin.elapsed().as_secs_f64()))
+}
+
+/// A and B in closed form, and the time of a second run through a workspace that is warm [s].
+fn closed_form(m: &Model, d: &Data<f64>) -> Result<(Transition, f64), TransitionError> {
+    let (mut workspace, mut transition) = (AnalyticWorkspace::new(m), Transition::new(m));
+    mjd_transition_analytic_into(m, d, &mut workspace, &mut transition)?;
+    let begin = Instant::now();
+    mjd_transition_analytic_into(m, d, &mut workspace, &mut transition)?;
+    Ok((transition, begin.elapsed().as_secs_f64()))
 }
 
 /// Largest difference between two linearizations in A and B, and the names of its row and column.
@@ -188,11 +224,23 @@ fn print(
         let [centered, forward] = seconds.map(style::duration);
         format!("{centered} {DIM}(forward differences {forward}){DIM:#}")
     })?;
-    let difference = match worst {
-        (0.0, _) => "0".to_owned(),
-        (worst, entry) => format!("{worst:.1e} at most {DIM}{entry}{DIM:#}"),
+    let at_most = |worst: f64, entry: &str| match worst {
+        0.0 => "0".to_owned(),
+        worst => format!("{worst:.1e} at most {DIM}{entry}{DIM:#}"),
     };
-    row(out, "forward − centred", difference)?;
+    row(out, "forward − centred", at_most(worst.0, &worst.1))?;
+    // the check: two exact methods that share no derivative code
+    let (off, entry, dual_s) = &results.dual;
+    row(out, "centred − dual", at_most(*off, entry))?;
+    let closed = match &results.closed {
+        Ok((off, entry, closed_s)) => {
+            let times = [*closed_s, *dual_s].map(style::duration);
+            let note = format!("{DIM}(closed form {}, dual numbers {}){DIM:#}", times[0], times[1]);
+            format!("{} {note}", at_most(*off, entry))
+        }
+        Err(feature) => format!("{DIM}no closed form: {feature}{DIM:#}"),
+    };
+    row(out, "closed − dual", closed)?;
     print_one_sided(t, out)?;
     print_analysis(arguments, m, results, out)?;
     if arguments.matrices || (nx <= 8 && nu <= 4) {

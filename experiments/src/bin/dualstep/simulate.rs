@@ -66,7 +66,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let steps = (arguments.time / m.opt.timestep).round() as usize;
     if steps > MAX_STEPS {
-        let message = format!("{steps} steps are too many to record, at most {MAX_STEPS}");
+        let (time, h) = (style::number(arguments.time), style::number(m.opt.timestep));
+        let message = format!("{time} s in steps of {h} s are more than {MAX_STEPS} steps");
         return Err(Failure::usage(message, "choose a shorter time or a longer timestep"));
     }
 

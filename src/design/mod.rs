@@ -1,0 +1,16 @@
+//! Design notes. Each is one page: a question, the options, the choice, what would change our mind.
+
+#[doc = include_str!("001-scalars.md")]
+pub mod scalars {}
+
+#[doc = include_str!("002-agreement-with-mujoco.md")]
+pub mod agreement_with_mujoco {}
+
+#[doc = include_str!("003-mesh-readers.md")]
+pub mod mesh_readers {}
+
+#[doc = include_str!("004-implicit-integrators.md")]
+pub mod implicit_integrators {}
+
+#[doc = include_str!("005-rk4-on-manifolds.md")]
+pub mod rk4_on_manifolds {}
