@@ -13,10 +13,10 @@
 use std::path::Path;
 
 use dualstep::math::{SpatialInertia, SpatialVec};
-use dualstep::model::{DynType, GainType, Integrator, Model, ObjType};
+use dualstep::model::{DynType, GainType, Integrator, JointType, Model, ObjType};
 use dualstep::scalar::Dual;
 use dualstep::smooth::qderiv::{self, QDeriv};
-use dualstep::smooth::{self, jacobian, muscle, poly};
+use dualstep::smooth::{self, actuation, jacobian, muscle, passive, poly};
 use dualstep::{Data, Scalar, energy, forward, integrate, inverse, linalg, sensor};
 use dualstep_validation::compare::err;
 use dualstep_validation::tolerance::{self, DUAL_DERIVATIVE, DUAL_VALUE};
@@ -199,11 +199,30 @@ fn curves<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
         if let Some(adr) = m.actuator_actadr[a] {
             if m.actuator_dyntype[a] == DynType::Muscle {
                 let u = d.ctrl[m.actuator_ctrladr[a]];
-                out.push(muscle::dynamics(u, d.act[adr], &m.actuator_dynprm[a]));
+                let prm = &m.actuator_dynprm[a];
+                out.push(muscle::dynamics(u, d.act[adr], prm));
+                out.extend(muscle::dynamics_and_derivative(u, d.act[adr], prm));
             }
             out.push(smooth::next_activation(m, a, d.act[adr], d.act_dot[adr]));
         }
+        out.extend(actuation::gain_bias(m, d, a));
+        out.extend([actuation::control(m, d, a), actuation::gain_input(m, d, a)]);
+        out.push(actuation::clip(length, &[-0.1, 0.1]));
+        out.push(actuation::wrap_setpoint(length, velocity, 1.0));
     }
+    for j in 0..m.njnt {
+        let q = m.jnt_qposadr[j];
+        match m.jnt_type[j] {
+            JointType::Free => {
+                out.extend(&passive::translation_offset(m, d, q));
+                out.extend(&passive::rotation_offset(m, d, q + 3));
+            }
+            JointType::Ball => out.extend(&passive::rotation_offset(m, d, q)),
+            JointType::Slide | JointType::Hinge => {}
+        }
+    }
+    out.extend((0..m.ntendon).map(|t| passive::tendon_extension(m, d, t)));
+    out.extend((0..m.nv).flat_map(|i| integrate::stiffness(m, &d.qpos, i)));
     for v in &d.qvel {
         let k = [1.0, 0.5, -0.25];
         out.extend([poly::coefficient(&k, *v), poly::coefficient_odd(&k, *v)]);

@@ -20,9 +20,9 @@
 use dualstep::math::SpatialVec;
 use dualstep::model::options::disable;
 use dualstep::model::{JointType, WORLD};
-use dualstep::smooth::qderiv::QDeriv;
+use dualstep::smooth::qderiv::{QDeriv, mul, mul_transposed};
 use dualstep::{Data, Model, Scalar};
-use nalgebra::{Matrix3, Matrix6, Vector3};
+use nalgebra::{Matrix3, Vector3};
 
 /// Scratch of the tree recursions, allocated once.
 #[derive(Clone, Debug)]
@@ -93,13 +93,13 @@ pub fn mjd_rne_pos<T: Scalar>(
         let (S, B) = (&d.cdof[k], &qderiv.flow[b]);
         let X =
             S.cross_force(&s.force[b]) + mul(B, &d.cdof_dot[k]) + d.crb[b].mul_vec(&s.S_ddot[k]);
-        let (G, H) = (d.crb[b].mul_vec(S), tr_mul(B, S));
+        let (G, H) = (d.crb[b].mul_vec(S), mul_transposed(B, S));
         let moved = |i: usize| H.dot(&d.cdof_dot[i]) + G.dot(&s.S_ddot[i]);
         for i in m.dofs_to_root(k) {
             out[k * m.nv + i] += moved(i);
             if s.group[i] == s.group[k] && i != k {
                 // same ball: k moves the axis of i as well; same body, so the same composites
-                let (G, H) = (d.crb[b].mul_vec(&d.cdof[i]), tr_mul(B, &d.cdof[i]));
+                let (G, H) = (d.crb[b].mul_vec(&d.cdof[i]), mul_transposed(B, &d.cdof[i]));
                 out[i * m.nv + k] += H.dot(&d.cdof_dot[k]) + G.dot(&s.S_ddot[k]);
             } else if i != k {
                 out[i * m.nv + k] += d.cdof[i].dot(&X);
@@ -204,19 +204,4 @@ pub fn mjd_world_wrenches<T: Scalar>(
             }
         }
     }
-}
-
-fn blocks<T: Scalar>(B: &Matrix6<T>) -> [Matrix3<T>; 4] {
-    let at = |i, j| B.fixed_view::<3, 3>(i, j).into_owned();
-    [at(0, 0), at(0, 3), at(3, 0), at(3, 3)]
-}
-
-fn mul<T: Scalar>(B: &Matrix6<T>, S: &SpatialVec<T>) -> SpatialVec<T> {
-    let [rr, rl, lr, ll] = blocks(B);
-    SpatialVec::new(rr * S.rot + rl * S.lin, lr * S.rot + ll * S.lin)
-}
-
-fn tr_mul<T: Scalar>(B: &Matrix6<T>, S: &SpatialVec<T>) -> SpatialVec<T> {
-    let [rr, rl, lr, ll] = blocks(B);
-    SpatialVec::new(rr.tr_mul(&S.rot) + lr.tr_mul(&S.lin), rl.tr_mul(&S.rot) + ll.tr_mul(&S.lin))
 }

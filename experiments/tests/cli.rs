@@ -146,3 +146,26 @@ fn conform_without_golden_data_is_no_success() {
     assert_eq!(code, 4);
     assert!(err.contains("no golden data"), "{err}");
 }
+
+#[test]
+fn conform_fails_where_a_stage_is_above_its_limit() {
+    let validation = concat!(env!("CARGO_MANIFEST_DIR"), "/../validation");
+    let conform = |scale: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_dualstep"))
+            .args(["conform", "--models", "models", "--golden", "golden", "--only", "tendon_fixed"])
+            .args(["--stages", "compile,smooth"])
+            .current_dir(validation)
+            .env("SIM_TOL_SCALE", scale)
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, out) = conform("1");
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("1 agree, 0 differ"), "{out}");
+    // rounding errors are never exactly zero
+    let (code, out) = conform("0");
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("× tendon_fixed: smooth is"), "{out}");
+    assert!(out.contains("0 agree, 1 differ"), "{out}");
+}

@@ -82,12 +82,12 @@ pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) {
     advance_by_scratch(m, d);
 }
 
-/// True if the body floats alone: one free joint, no children. Source: MuJoCo `mj_isFreeBody`.
+/// True if the body floats alone: one free joint, no jointed descendants (welded ones are part of it).
+/// Source: MuJoCo `mj_isFreeBody`; manual, "Gyroscopic derivatives for free bodies".
 pub fn is_free_body(m: &Model, b: usize) -> bool {
     m.body_jntnum[b] == 1
         && m.jnt_type[m.body_jntadr[b]] == JointType::Free
         && m.tree_dofnum[m.dof_treeid[m.body_dofadr[b]]] == 6
-        && m.body_subtreemass[b] == m.body_mass[b]
 }
 
 /// (M − h qDeriv) a = f with the gyroscopic term, for each free body on its own.

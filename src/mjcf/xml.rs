@@ -149,6 +149,8 @@ pub fn parse(sources: &Sources, file: usize, depth: usize) -> Result<Element, Mj
                 tree.open(&tag)?;
                 tree.close(tag.name().0, at)?;
             }
+            // an end tag too many ends the document: MuJoCo reads nothing after it
+            Event::End(_) if tree.root.is_some() => return tree.finish(),
             Event::End(tag) => tree.close(tag.name().0, at)?,
             Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => tree.stray_text(at, end)?,
             Event::DocType(_) => tree.doctype(at, end)?,
@@ -503,8 +505,15 @@ mod tests {
              expected `</worldbody>`"
         );
         assert_eq!(help, "add `</worldbody>` before it, or correct its name");
-        let (text, _) = refusal("<mujoco/></mujoco>");
-        assert_eq!(text, "arm.xml:1:10: `</mujoco>` closes an element that is not open");
+        let (text, _) = refusal("</mujoco><mujoco/>");
+        assert_eq!(text, "arm.xml:1:1: `</mujoco>` closes an element that is not open");
+    }
+
+    #[test]
+    fn an_end_tag_after_the_root_ends_the_document() {
+        for tail in ["</mujoco>", "</mujoco> text", "\n</a>\n<mujoco/>"] {
+            assert_eq!(read(&format!("<mujoco><b/></mujoco>{tail}")).unwrap().children.len(), 1);
+        }
     }
 
     #[test]

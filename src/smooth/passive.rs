@@ -166,20 +166,22 @@ fn add_tendon_force<T: Scalar>(m: &Model, ten_J: &[T], t: usize, f: T, qfrc: &mu
     }
 }
 
-/// Weight times `gravcomp`, upward at each centre of mass. False if there is none.
+/// Weight times `gravcomp`, upward at each centre of mass. False if there is none. As in MuJoCo, negative
+/// factors alone do not count: some body must have a positive one (`mjModel.flg_gravcomp`).
 fn gravity_compensation<T: Scalar>(m: &Model, d: &mut Data<T>) -> bool {
     if m.opt.disabled(disable::GRAVITY) || m.opt.gravity.norm_squared() == 0.0 {
         return false;
     }
-    let mut any = false;
+    if !m.body_gravcomp.iter().any(|&factor| factor > 0.0) {
+        return false;
+    }
     let mut qfrc = std::mem::take(&mut d.qfrc_gravcomp);
     for b in m.bodies_base_to_tip().filter(|&b| m.body_gravcomp[b] != 0.0) {
-        any = true;
         let force = lift3(&(m.opt.gravity * -(m.body_mass[b] * m.body_gravcomp[b])));
         apply_ft(m, d, &force, &Vector3::zeros(), &d.xipos[b], b, &mut qfrc);
     }
     d.qfrc_gravcomp = qfrc;
-    any
+    true
 }
 
 /// Smooth friction of degrees of freedom and tendons, the named alternative to constraint rows.

@@ -87,7 +87,10 @@ fn is_fusible(ctx: &Context<'_>, bodies: &[Body<'_>], id: usize, named: &HashSet
         matches!(s.kind, SensorType::Force | SensorType::Torque)
             && body.sites.iter().any(|site| site.spec.name == s.objname)
     });
-    let other_gravcomp = body.inertial.mass >= MIN_MASS && spec.gravcomp != parent.spec.gravcomp;
+    // the world does not move, whatever acts on it
+    let other_gravcomp = body.parent != WORLD
+        && body.inertial.mass >= MIN_MASS
+        && spec.gravcomp != parent.spec.gravcomp;
     body.joints.is_empty()
         && !spec.mocap
         && spec.fuse

@@ -263,6 +263,7 @@ mod tests {
              <geom size='.1'/></body></worldbody><sensor><jointlimitpos joint='j'/>\
              <jointlimitpos joint='j'/></sensor>",
         );
+        // constraints are not listed: whether they matter depends on options
         assert_eq!(m.unsupported, ["2 `jointlimitpos` sensors: values not simulated yet"]);
     }
 }

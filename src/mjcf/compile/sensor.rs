@@ -252,8 +252,7 @@ fn needstage(spec: &SensorSpec) -> Stage {
         | S::JointLimitFrc
         | S::TendonLimitFrc
         | S::FrameLinAcc
-        | S::FrameAngAcc
-        | S::Tactile => Stage::Acc,
+        | S::FrameAngAcc => Stage::Acc,
         S::Velocimeter
         | S::Gyro
         | S::JointVel
@@ -265,7 +264,8 @@ fn needstage(spec: &SensorSpec) -> Stage {
         | S::FrameLinVel
         | S::FrameAngVel
         | S::SubtreeLinVel
-        | S::SubtreeAngMom => Stage::Vel,
+        | S::SubtreeAngMom
+        | S::Tactile => Stage::Vel,
         _ => Stage::Pos,
     }
 }

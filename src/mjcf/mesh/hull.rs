@@ -45,7 +45,7 @@ impl Hull {
 /// Convex hull of `points`; none if they have no volume.
 pub fn convex_hull(points: &[Vec3]) -> Option<Hull> {
     let mut builder = Builder::new(points);
-    let corners = far_corners(points).filter(|&c| builder.is_solid(c))?;
+    let corners = start_corners(points).filter(|&c| builder.is_solid(c))?;
     builder.start(corners);
 
     // every round takes one point out of the outside sets, so there is at most one a point
@@ -54,6 +54,37 @@ pub fn convex_hull(points: &[Vec3]) -> Option<Hull> {
         builder.add_furthest(face);
     }
     Some(builder.finish())
+}
+
+/// Four points far apart, in the order in which Qhull takes them where there are no others: the face list of
+/// a tetrahedron, and with it the rounding that decides between equal principal axes, is then MuJoCo's.
+fn start_corners(points: &[Vec3]) -> Option<[usize; 4]> {
+    if points.len() == 4 { Some(simplex_order(points)) } else { far_corners(points) }
+}
+
+/// Order of four points in Qhull's initial simplex: lowest and highest x, then the one that spans the
+/// larger triangle with them in the xy-plane (among equals the first of the extremes in y and z), the rest.
+///
+/// Source: Qhull `qh_maxmin`, `qh_maxsimplex`.
+fn simplex_order(points: &[Vec3]) -> [usize; 4] {
+    let [low, high] = [furthest(points, |p| -p[0]), furthest(points, |p| p[0])];
+    let span = |i: usize| {
+        let (u, v) = (sub(points[high], points[low]), sub(points[i], points[low]));
+        (u[0] * v[1] - u[1] * v[0]).abs()
+    };
+    let extremes = [1, 2].map(|k| [furthest(points, |p| -p[k]), furthest(points, |p| p[k])]);
+    let mut rest: Vec<usize> = Vec::with_capacity(2);
+    for i in extremes.into_iter().flatten().chain(0..points.len()) {
+        if i != low && i != high && !rest.contains(&i) {
+            rest.push(i);
+        }
+    }
+    match rest[..] {
+        [c, d] if span(d) > span(c) => [low, high, d, c],
+        [c, d] => [low, high, c, d],
+        // all have the same x
+        _ => [0, 1, 2, 3],
+    }
 }
 
 /// Four points far apart: a corner, the furthest from it, the furthest from their line, the
@@ -138,18 +169,19 @@ impl<'a> Builder<'a> {
     }
 
     /// Tetrahedron of the given corners, all other points distributed over its faces.
-    fn start(&mut self, mut corners: [usize; 4]) {
-        if self.height(corners) > 0.0 {
-            corners.swap(0, 1);
-        }
-        // d is below abc
+    fn start(&mut self, corners: [usize; 4]) {
         let [a, b, c, d] = corners;
-        for (corner, across) in [
-            ([a, b, c], [1, 2, 3]),
-            ([b, a, d], [0, 3, 2]),
-            ([c, b, d], [0, 1, 3]),
-            ([a, c, d], [0, 2, 1]),
+        let inside_out = self.height([c, b, a, d]) > 0.0;
+        for (mut corner, mut across) in [
+            ([c, b, a], [3, 1, 2]),
+            ([b, d, a], [3, 2, 0]),
+            ([d, c, a], [3, 0, 1]),
+            ([c, d, b], [2, 1, 0]),
         ] {
+            if inside_out {
+                corner.swap(0, 1);
+                across.swap(1, 2);
+            }
             self.push_face(corner, across);
         }
         let others: Vec<usize> = (0..self.points.len()).filter(|i| !corners.contains(i)).collect();
@@ -398,6 +430,24 @@ mod tests {
         let hull = convex_hull(&points).unwrap();
         assert_eq!(hull.vert, [0, 4, 20, 24, 100, 104, 120, 124]);
         check(&points, &hull);
+    }
+
+    #[test]
+    fn faces_of_a_tetrahedron_come_in_the_order_of_qhull() {
+        // as MuJoCo 4.0.1 has them in mesh_face
+        let corner = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let hull = convex_hull(&corner).unwrap();
+        assert_eq!(hull.face, [[2, 1, 0], [1, 3, 0], [3, 2, 0], [2, 3, 1]]);
+        check(&corner, &hull);
+        let turned = [1, 0, 3, 2].map(|i: usize| corner[i]);
+        let hull = convex_hull(&turned).unwrap();
+        assert_eq!(hull.face, [[3, 0, 1], [0, 2, 1], [2, 3, 1], [3, 2, 0]]);
+        check(&turned, &hull);
+        let any =
+            [[0.27, -0.46, -0.92], [-0.97, 0.63, 0.83], [0.21, 0.46, 0.09], [0.87, 0.63, -0.99]];
+        let hull = convex_hull(&any).unwrap();
+        assert_eq!(hull.face, [[3, 0, 1], [2, 3, 1], [0, 2, 1], [2, 0, 3]]);
+        check(&any, &hull);
     }
 
     #[test]

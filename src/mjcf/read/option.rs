@@ -2,11 +2,11 @@
 
 use super::attr::{Keyword, Node};
 use crate::mjcf::error::{MjcfError, MjcfErrorKind};
-use crate::mjcf::spec::option::{disable, enable};
 use crate::mjcf::spec::{
     CompilerSpec, Cone, InertiaFromGeom, Integrator, JacobianType, LengthRangeMode,
     LengthRangeSpec, OptionSpec, SizeSpec, Solver, StatisticSpec,
 };
+use crate::model::options::{disable, enable};
 
 const ANGLE: &[Keyword<bool>] = &[("radian", false), ("degree", true)];
 const COORDINATE: &[Keyword<bool>] = &[("local", false), ("global", true)];

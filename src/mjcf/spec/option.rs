@@ -239,9 +239,9 @@ pub struct OptionSpec {
     pub noslip_iterations: i32,
     /// Largest number of convex-collision iterations.
     pub ccd_iterations: i32,
-    /// Disabled standard features: bits of [`disable`].
+    /// Disabled standard features: bits of [`crate::model::options::disable`].
     pub disableflags: u32,
-    /// Enabled optional features: bits of [`enable`].
+    /// Enabled optional features: bits of [`crate::model::options::enable`].
     pub enableflags: u32,
     /// Disabled actuator groups, a bit for each of 0..=30.
     pub disableactuator: u32,
@@ -286,44 +286,6 @@ impl Default for OptionSpec {
             sdf_iterations: 10,
         }
     }
-}
-
-/// Bits of [`OptionSpec::disableflags`] (`mjtDisableBit`).
-#[expect(missing_docs, reason = "the names are those of the flags")]
-pub mod disable {
-    pub const CONSTRAINT: u32 = 1 << 0;
-    pub const EQUALITY: u32 = 1 << 1;
-    pub const FRICTIONLOSS: u32 = 1 << 2;
-    pub const LIMIT: u32 = 1 << 3;
-    pub const CONTACT: u32 = 1 << 4;
-    pub const SPRING: u32 = 1 << 5;
-    pub const DAMPER: u32 = 1 << 6;
-    pub const GRAVITY: u32 = 1 << 7;
-    pub const CLAMPCTRL: u32 = 1 << 8;
-    pub const WARMSTART: u32 = 1 << 9;
-    pub const FILTERPARENT: u32 = 1 << 10;
-    pub const ACTUATION: u32 = 1 << 11;
-    pub const REFSAFE: u32 = 1 << 12;
-    pub const SENSOR: u32 = 1 << 13;
-    pub const MIDPHASE: u32 = 1 << 14;
-    pub const EULERDAMP: u32 = 1 << 15;
-    pub const AUTORESET: u32 = 1 << 16;
-    pub const NATIVECCD: u32 = 1 << 17;
-    pub const ISLAND: u32 = 1 << 18;
-    pub const MULTICCD: u32 = 1 << 19;
-}
-
-/// Bits of [`OptionSpec::enableflags`] (`mjtEnableBit`).
-#[expect(missing_docs, reason = "the names are those of the flags")]
-pub mod enable {
-    pub const OVERRIDE: u32 = 1 << 0;
-    pub const ENERGY: u32 = 1 << 1;
-    pub const FWDINV: u32 = 1 << 2;
-    pub const INVDISCRETE: u32 = 1 << 3;
-    pub const SLEEP: u32 = 1 << 4;
-    pub const DIAGEXACT: u32 = 1 << 5;
-    pub const IPC: u32 = 1 << 6;
-    pub const SPECULATIVE: u32 = 1 << 7;
 }
 
 /// The `size` element. −1 means: to be found by the compiler. Memory sizes are accepted and

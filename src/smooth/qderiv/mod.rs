@@ -11,7 +11,7 @@ use nalgebra::Matrix6;
 
 pub use actuator_vel::mjd_actuator_vel;
 pub use passive_vel::mjd_passive_vel;
-pub use rne_vel::mjd_rne_vel;
+pub use rne_vel::{mjd_rne_vel, mul, mul_transposed};
 
 use crate::data::Data;
 use crate::math::SpatialVec;

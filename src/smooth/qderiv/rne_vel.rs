@@ -113,12 +113,16 @@ fn blocks<T: Scalar>(B: &Matrix6<T>) -> [Matrix3<T>; 4] {
     [at(0, 0), at(0, 3), at(3, 0), at(3, 3)]
 }
 
-fn mul<T: Scalar>(B: &Matrix6<T>, S: &SpatialVec<T>) -> SpatialVec<T> {
+/// Product of a 6×6 matrix, rot:lin, and a spatial vector.
+#[inline]
+pub fn mul<T: Scalar>(B: &Matrix6<T>, S: &SpatialVec<T>) -> SpatialVec<T> {
     let [rr, rl, lr, ll] = blocks(B);
     SpatialVec::new(rr * S.rot + rl * S.lin, lr * S.rot + ll * S.lin)
 }
 
-fn mul_transposed<T: Scalar>(B: &Matrix6<T>, S: &SpatialVec<T>) -> SpatialVec<T> {
+/// Product of the transpose of a 6×6 matrix, rot:lin, and a spatial vector.
+#[inline]
+pub fn mul_transposed<T: Scalar>(B: &Matrix6<T>, S: &SpatialVec<T>) -> SpatialVec<T> {
     let [rr, rl, lr, ll] = blocks(B);
     SpatialVec::new(rr.tr_mul(&S.rot) + lr.tr_mul(&S.lin), rl.tr_mul(&S.rot) + ll.tr_mul(&S.lin))
 }
