@@ -386,11 +386,14 @@ fn every_stage_is_instantiated_here() {
                 continue;
             }
             let text = std::fs::read_to_string(&path).unwrap();
-            // free functions, generic over the scalar, of the pipeline; methods are indented
-            for rest in text.lines().filter_map(|line| line.strip_prefix("pub fn ")) {
-                let Some((name, _)) = rest.split_once("<T: Scalar>(") else { continue };
-                // used by Data::set_state_from, and by step, which saves the state that rk4 reads
-                if matches!(name, "lift3" | "lift33" | "rk4") {
+            // free functions, generic over the scalar, that write data; methods are indented
+            for item in text.split("\npub fn ").skip(1) {
+                let signature = item.split(" {\n").next().unwrap_or(item);
+                let Some((name, arguments)) = signature.split_once("<T: Scalar>(") else {
+                    continue;
+                };
+                // rk4 reads what step saves, and is called by it
+                if !arguments.contains("&mut Data<T>") || name == "rk4" {
                     continue;
                 }
                 count += 1;
@@ -400,7 +403,7 @@ fn every_stage_is_instantiated_here() {
             }
         }
     }
-    assert!(count > 40, "only {count} functions were found in src/");
+    assert!(count > 30, "only {count} functions were found in src/");
     report(&missing);
 }
 
