@@ -2,8 +2,8 @@
 //!
 //! With E(u) = exp(u) as a quaternion and tangents in the body frame (composed on the right):
 //!
-//! - exp(u + δ) = exp(u) exp(J_r(u) δ),       J_r(u) = 1 − (1 − cos θ)/θ² [u] + (θ − sin θ)/θ³ [u]²
-//! - log(exp(u) exp(δ)) = u + J_r⁻¹(u) δ,      J_r⁻¹(u) = 1 + ½ [u] + (1 − (θ/2) cot(θ/2))/θ² [u]²
+//! - exp(u + δ) = exp(u) exp(J_r(u) δ),       J_r(u) = 1 − (1 − cos θ)/θ² \[u\] + (θ − sin θ)/θ³ \[u\]²
+//! - log(exp(u) exp(δ)) = u + J_r⁻¹(u) δ,      J_r⁻¹(u) = 1 + ½ \[u\] + (1 − (θ/2) cot(θ/2))/θ² \[u\]²
 //! - q exp(δ) exp(u) = q exp(u) exp(R(u)ᵀ δ)
 //!
 //! Source: Solà, Deray, Atchuthan 2018, "A micro Lie theory", eqs. 143–146; MuJoCo `mjd_quatIntegrate`,

@@ -149,9 +149,9 @@ fn body_forces<T: Scalar>(m: &Model, d: &Data<T>, qacc: &[T], s: &mut RnePos<T>)
 pub struct WorldWrench<T: Scalar> {
     /// Body acted on.
     pub body: usize,
-    /// Point of attack, which moves with the body [m].
+    /// Point of attack, which moves with the body \[m\].
     pub point: Vector3<T>,
-    /// Force [N].
+    /// Force \[N\].
     pub force: Vector3<T>,
     /// Torque [N·m].
     pub torque: Vector3<T>,

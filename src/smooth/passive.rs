@@ -64,12 +64,12 @@ pub fn tendon_stiffness(m: &Model, t: usize) -> [f64; 3] {
     [m.tendon_stiffness[t], m.tendon_stiffnesspoly[t][0], m.tendon_stiffnesspoly[t][1]]
 }
 
-/// Displacement of a translational spring of joint `j` whose positions start at `q` [m].
+/// Displacement of a translational spring of joint `j` whose positions start at `q` \[m\].
 pub fn translation_offset<T: Scalar>(m: &Model, d: &Data<T>, q: usize) -> Vector3<T> {
     Vector3::from_fn(|k, _| d.qpos[q + k] - T::lift(m.qpos_spring[q + k]))
 }
 
-/// Rotation vector from the rest orientation of a spring to the quaternion at `q`, body frame [rad].
+/// Rotation vector from the rest orientation of a spring to the quaternion at `q`, body frame \[rad\].
 pub fn rotation_offset<T: Scalar>(m: &Model, d: &Data<T>, q: usize) -> Vector3<T> {
     let rest = &m.qpos_spring[q..q + 4];
     let rest = Quat::lift(&Quat::from_slice(rest));
