@@ -7,7 +7,8 @@ use dualstep::linalg::tree_ldl;
 use dualstep::model::options::disable;
 use dualstep::model::{FrictionModel, JointType};
 use dualstep::smooth::passive::{
-    joint_stiffness, rotation_offset, tendon_extension, tendon_stiffness, translation_offset,
+    compensates_gravity, joint_stiffness, rotation_offset, tendon_extension, tendon_stiffness,
+    translation_offset,
 };
 use dualstep::smooth::qderiv::{QDeriv, mjd_rne_vel};
 use dualstep::smooth::{TANH_GAIN, poly};
@@ -144,8 +145,7 @@ fn applied<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
 
 /// Writes ∂qfrc_gravcomp/∂q to `out.gravcomp`; false if there is none.
 fn gravity_compensation<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) -> bool {
-    let some = m.body_gravcomp.iter().any(|g| *g != 0.0);
-    if !some || m.opt.disabled(disable::GRAVITY) {
+    if !compensates_gravity(m) {
         return false;
     }
     out.gravcomp.fill(T::zero());

@@ -166,13 +166,17 @@ fn add_tendon_force<T: Scalar>(m: &Model, ten_J: &[T], t: usize, f: T, qfrc: &mu
     }
 }
 
-/// Weight times `gravcomp`, upward at each centre of mass. False if there is none. As in MuJoCo, negative
-/// factors alone do not count: some body must have a positive one (`mjModel.flg_gravcomp`).
+/// True if gravity acts and some body compensates it. As in MuJoCo, negative factors alone do not count: some body
+/// must have a positive one (`mjModel.flg_gravcomp`).
+pub fn compensates_gravity(m: &Model) -> bool {
+    !m.opt.disabled(disable::GRAVITY)
+        && m.opt.gravity.norm_squared() > 0.0
+        && m.body_gravcomp.iter().any(|&factor| factor > 0.0)
+}
+
+/// Weight times `gravcomp`, upward at each centre of mass. False if there is none.
 fn gravity_compensation<T: Scalar>(m: &Model, d: &mut Data<T>) -> bool {
-    if m.opt.disabled(disable::GRAVITY) || m.opt.gravity.norm_squared() == 0.0 {
-        return false;
-    }
-    if !m.body_gravcomp.iter().any(|&factor| factor > 0.0) {
+    if !compensates_gravity(m) {
         return false;
     }
     let mut qfrc = std::mem::take(&mut d.qfrc_gravcomp);
