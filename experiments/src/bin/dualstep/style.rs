@@ -63,8 +63,13 @@ pub(crate) fn number(x: f64) -> String {
     let magnitude = x.abs();
     if x == 0.0 {
         "0".to_owned()
-    } else if (1e-3..1e6).contains(&magnitude) {
-        let text = format!("{x:.*}", if magnitude < 10.0 { 5 } else { 3 });
+    } else if (1e-4..1e6).contains(&magnitude) {
+        let decimals = match magnitude {
+            m if m < 1e-2 => 7,
+            m if m < 10.0 => 5,
+            _ => 3,
+        };
+        let text = format!("{x:.decimals$}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         format!("{x:.2e}")
