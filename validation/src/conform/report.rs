@@ -137,7 +137,8 @@ impl Report {
     /// Every stage of a model whose largest error is above the tolerance of [`tolerance::of`], infinite or
     /// not a number; in the order of models and stages.
     pub fn excesses(&self) -> Vec<Excess> {
-        let stages = self.models.iter().flat_map(|m| m.stages.iter().map(move |s| (m, s)));
+        let compared = self.models.iter().filter(|m| m.status == Status::Ok);
+        let stages = compared.flat_map(|m| m.stages.iter().map(move |s| (m, s)));
         let excess = |(m, (&stage, found)): (&ModelReport, (&Stage, &StageReport))| {
             let (worst, tolerance) = (found.worst?, tolerance::of(stage)?);
             let above = worst.is_nan() || worst > tolerance;
