@@ -134,8 +134,8 @@ impl Report {
         of_models.max_by(f64::total_cmp)
     }
 
-    /// Every stage of a model whose largest error is above the tolerance of [`tolerance::of`], infinite or
-    /// not a number; in the order of models and stages.
+    /// Every stage of a compared model whose largest error is above the tolerance of [`tolerance::of`],
+    /// infinite or not a number; in the order of models and stages.
     pub fn excesses(&self) -> Vec<Excess> {
         let compared = self.models.iter().filter(|m| m.status == Status::Ok);
         let stages = compared.flat_map(|m| m.stages.iter().map(move |s| (m, s)));
