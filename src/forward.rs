@@ -118,9 +118,9 @@ pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Res
 /// Advances the state by one timestep.
 ///
 /// # Errors
-/// A number in the state, the inputs, the acceleration or the new state is not finite or above 1e10 in
-/// magnitude, or the matrix of the implicit integrator is singular. The state is then as it was before the call. (MuJoCo
-/// resets the simulation instead.)
+/// A number in the state, the inputs or the acceleration is not finite or above 1e10 in magnitude, a number of the new
+/// state is not finite, or the matrix of the implicit integrator is singular. The state is then as it was before the
+/// call. (MuJoCo resets the simulation instead.)
 ///
 /// Source: MuJoCo `mj_step`.
 pub fn step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {

@@ -68,13 +68,15 @@ pub struct FactorError {
 /// Largest magnitude that positions, velocities and accelerations may have (`mjMAXVAL`).
 pub const MAXVAL: f64 = 1e10;
 
-/// Checks that all numbers, tangents included, are finite and at most [`MAXVAL`] in magnitude.
+/// Checks that all numbers, tangents included, are finite and, but for the state after integration, at most
+/// [`MAXVAL`] in magnitude. (A state beyond it is met at the next step, as in MuJoCo.)
 pub(crate) fn check_finite<T: crate::Scalar>(
     stage: StepStage,
     field: &'static str,
     values: &[T],
 ) -> Result<(), StepError> {
-    let bad = |x: &T| !x.finite() || x.re().abs() > MAXVAL;
+    let limit = if stage == StepStage::Integration { f64::MAX } else { MAXVAL };
+    let bad = |x: &T| !x.finite() || x.re().abs() > limit;
     match values.iter().position(bad) {
         None => Ok(()),
         Some(index) => Err(StepError::NonFinite { stage, field, index, value: values[index].re() }),
