@@ -310,8 +310,8 @@ fn padded(values: impl Iterator<Item = f64>, room: f64) -> Range<f64> {
     let Range { start, end } = extent(values).unwrap_or(0.0..1.0);
     let size = start.abs().max(end.abs());
     if end - start <= 1e-9 * size.max(1e-3) {
-        // a constant: centred, in a range of its own order of magnitude
-        let half = if size > 0.0 { 0.5 * size } else { 1.0 };
+        // a constant: centred, in a range of its own order of magnitude; rounding errors about zero are zero
+        let half = if size > 1e-9 { 0.5 * size } else { 1.0 };
         return start - half..end + half;
     }
     let room = room * (end - start);
@@ -390,5 +390,6 @@ mod tests {
         assert_eq!(number(2.5e7), "2.5e7");
         assert_eq!(shortened("a_very_long_name", 9), "a_ve…name");
         assert_eq!(padded([2.0, 2.0].into_iter(), 0.1), 1.0..3.0);
+        assert!(padded([0.0, 1e-15].into_iter(), 0.1).end > 0.9);
     }
 }
