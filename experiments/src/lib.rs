@@ -7,11 +7,18 @@
 //! - [`tree_view`]: the kinematic tree in text
 //! - [`coverage`]: what a model contains that a simulation leaves out
 //! - [`mod@bench`]: our times beside MuJoCo's
+//! - [`config`]: configurations of experiments
+//! - [`findings`]: what experiments find, and how it is kept; [`fit`]: slopes
+//! - [`studies`]: runnable experiments on convergence
 
 pub mod bench;
+pub mod config;
 pub mod coverage;
+pub mod findings;
+pub mod fit;
 pub mod linear;
 pub mod plot;
 pub mod record;
 pub mod rollout;
+pub mod studies;
 pub mod tree_view;

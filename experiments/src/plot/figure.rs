@@ -65,6 +65,12 @@ impl Axis {
         Self { scale: Scale::Log, ..Self::linear(title, unit) }
     }
 
+    /// Quantity and unit, as they stand at the axis.
+    pub fn label(&self) -> String {
+        let Self { title, unit, .. } = self;
+        if unit.is_empty() { title.clone() } else { format!("{title} [{unit}]") }
+    }
+
     /// Shows this range, instead of that of the curves.
     #[must_use]
     pub fn range(self, range: Range<f64>) -> Self {
@@ -377,17 +383,12 @@ impl Chart {
 
         let middle = i32::midpoint(left, right);
         text(self.title.clone(), (middle, top - 9 * PX), 14, (HPos::Center, VPos::Bottom))?;
-        text(label(&self.x), (middle, bottom + 26 * PX), 13, (HPos::Center, VPos::Top))?;
+        text(self.x.label(), (middle, bottom + 26 * PX), 13, (HPos::Center, VPos::Top))?;
         let style = font(13).transform(FontTransform::Rotate270).color(&INK);
         let style = style.pos(Pos::new(HPos::Center, VPos::Top));
         let at = (10 * PX, i32::midpoint(top, bottom));
-        area.draw(&Text::new(label(&self.y), at, style)).map_err(message)
+        area.draw(&Text::new(self.y.label(), at, style)).map_err(message)
     }
-}
-
-fn label(axis: &Axis) -> String {
-    let Axis { title, unit, .. } = axis;
-    if unit.is_empty() { title.clone() } else { format!("{title} [{unit}]") }
 }
 
 fn draw_curve(

@@ -4,6 +4,7 @@
 
 mod bench;
 mod conform;
+mod experiment;
 mod failure;
 mod info;
 mod linearize;
@@ -39,6 +40,7 @@ enum Command {
     Linearize(linearize::Arguments),
     Conform(conform::Arguments),
     Bench(bench::Arguments),
+    Experiment(experiment::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Linearize(arguments) => linearize::run(arguments, out),
         Command::Conform(arguments) => conform::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),
+        Command::Experiment(arguments) => experiment::run(arguments, out),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -49,6 +49,32 @@ pub(crate) fn progress(total: u64, unit: &str) -> ProgressBar {
     bar
 }
 
+/// Something that turns on stderr while nothing else can be said; invisible where stderr is no terminal.
+pub(crate) fn spinner(message: &str) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner().with_message(message.to_owned());
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner
+}
+
+/// Words in lines of at most `width` characters, indented.
+pub(crate) fn wrapped(text: &str, indent: usize, width: usize) -> String {
+    let margin = " ".repeat(indent);
+    let mut lines = vec![margin.clone()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a first line");
+        let length = line.chars().count() + 1 + word.chars().count();
+        if *line == margin {
+            line.push_str(word);
+        } else if length <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(margin.clone() + word);
+        }
+    }
+    lines.join("\n")
+}
+
 /// A duration with a fitting unit.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
