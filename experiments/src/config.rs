@@ -48,7 +48,7 @@ impl Config {
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         toml::from_str(&self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start).min(self.text.len());
-            let line = self.text.as_bytes()[..at].iter().filter(|c| **c == b'\n').count();
+            let line = self.text.get(..at).unwrap_or_default().matches('\n').count();
             self.error(line, plain(error.message()))
         })
     }
@@ -69,7 +69,8 @@ impl Config {
     /// SHA-256 of the text, in hexadecimal digits: that of the file.
     pub fn hash(&self) -> String {
         let digest = Sha256::digest(self.text.as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digit = |x: u8| char::from_digit(u32::from(x), 16).unwrap_or('0');
+        digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
     }
 }
 

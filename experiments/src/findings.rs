@@ -194,12 +194,20 @@ pub fn summary(circumstances: &Circumstances, findings: &Findings) -> Value {
             let curves: Map<String, Value> = chart
                 .curves
                 .iter()
-                .map(|curve| (curve.name.clone(), json!(curve.points)))
+                .map(|curve| {
+                    let points = curve.points.iter().map(|(x, y)| json!([short(*x), short(*y)]));
+                    (curve.name.clone(), points.collect())
+                })
                 .collect();
             json!({ "chart": chart.title, "x": chart.x.label(), "y": chart.y.label(), "curves": curves })
         })
         .collect();
     json!({ "circumstances": circumstances, "tables": tables, "figure": charts })
+}
+
+/// Six significant digits: more than a figure shows.
+fn short(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
 }
 
 /// JSON, indented, but with arrays of numbers on one line.

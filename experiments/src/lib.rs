@@ -10,6 +10,7 @@
 //! - [`config`]: configurations of experiments
 //! - [`findings`]: what experiments find, and how it is kept; [`fit`]: slopes
 //! - [`studies`]: runnable experiments on convergence
+//! - [`papers`]: claims of papers, and what became of them; [`stopwatch`]: times of several functions in one run
 
 pub mod bench;
 pub mod config;
@@ -17,8 +18,10 @@ pub mod coverage;
 pub mod findings;
 pub mod fit;
 pub mod linear;
+pub mod papers;
 pub mod plot;
 pub mod record;
 pub mod rollout;
+pub mod stopwatch;
 pub mod studies;
 pub mod tree_view;

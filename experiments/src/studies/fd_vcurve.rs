@@ -5,11 +5,11 @@
 
 use dualstep::{Data, Model};
 use dualstep_derivatives::{
-    FdConfig, Transition, mjd_transition_analytic, mjd_transition_dual, mjd_transition_fd,
+    Transition, mjd_transition_analytic, mjd_transition_dual, mjd_transition_fd,
 };
 use serde::Deserialize;
 
-use super::{Study, StudyError, distance, models, random_states};
+use super::{Study, StudyError, differences, distance, models, random_states};
 use crate::config::{Config, Count, Window};
 use crate::findings::{Findings, Table};
 use crate::fit::order;
@@ -24,9 +24,10 @@ pub const STUDY: Study = Study {
     reading: "Each point is the largest error of an entry, relative to the largest entry, in the worst of several \
               random states; the reference is the closed form. To the right of a minimum the curvature of the step \
               shows, with slope 1 (forward) and 2 (centred), to the left rounding, with slope −1. Where a step is \
-              linear in the controls, B has no right branch: its error is rounding alone. No nudge is good for \
-              all: forward differences are best about 10⁻⁸, centred ones about 10⁻⁵, and even these are four to \
-              seven digits short of the exact derivatives.",
+              nearly linear in the controls, as that of the humanoid's motors, B hardly has a right branch; where \
+              a nudge crosses a kink of an actuator, as the largest ones do, it has a jump. At their best, forward \
+              differences are some seven digits, centred ones some five digits short of the exact derivatives, and \
+              no nudge is best for all models, or for A and B.",
     config: include_str!("../../configs/fd-vcurve.toml"),
     run,
 };
@@ -76,7 +77,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
             measured.baseline,
         ];
         table.push(name, &row);
-        charts.push(chart(name, measured, (s.fit_forward.to, s.fit_centred.to)));
+        charts.push(chart(name, measured, [s.fit_forward, s.fit_centred]));
     }
     let columns = charts.len().min(3);
     let figure = Figure { title: STUDY.title.to_owned(), columns, charts };
@@ -104,7 +105,7 @@ fn measure(m: &Model, states: &[Data<f64>], nudges: &[f64]) -> Result<Measured, 
         baseline = distances(&exact, &dual).into_iter().fold(baseline, f64::max);
         for (curves, centered) in errors.iter_mut().zip([false, true]) {
             for (k, &eps) in nudges.iter().enumerate() {
-                let fd = mjd_transition_fd(m, d, &FdConfig { centered, eps })?;
+                let fd = mjd_transition_fd(m, d, &differences(centered, eps))?;
                 for (curve, error) in curves.iter_mut().zip(distances(&fd, &exact)) {
                     curve[k].1 = curve[k].1.max(error);
                 }
@@ -125,18 +126,20 @@ fn lowest(points: &[(f64, f64)]) -> (f64, f64) {
     first.map_or((f64::NAN, f64::NAN), |(eps, error)| (*error, *eps))
 }
 
-fn chart(name: &str, measured: Measured, guides: (f64, f64)) -> Chart {
-    let at = |points: &Points, x: f64| {
-        let nearest = points.iter().min_by(|a, b| {
-            let far = |p: &(f64, f64)| (p.0 / x).ln().abs();
-            far(a).total_cmp(&far(b))
-        });
-        nearest.map_or((1.0, 1.0), |(x, y)| (*x, 0.1 * y))
+fn chart(name: &str, measured: Measured, fits: [Window; 2]) -> Chart {
+    // in the middle of the window, or the last point in it
+    let middle = |points: &Points, fit: Window| {
+        let inside: Vec<_> = points.iter().filter(|p| fit.contains(p.0)).collect();
+        inside.get(inside.len() / 2).map_or((1.0, 1.0), |p| **p)
+    };
+    let last = |points: &Points, fit: Window| {
+        points.iter().rfind(|p| fit.contains(p.0)).map_or((1.0, 1.0), |p| *p)
     };
     let Measured { errors: [[forward_a, forward_b], [centred_a, centred_b]], baseline } = measured;
+    let (one, two) = (middle(&forward_a, fits[0]), last(&centred_a, fits[1]));
     let mut curves = vec![
-        Curve::slope("slope 1", 1.0, at(&forward_a, 0.1 * guides.0)),
-        Curve::slope("slope 2", 2.0, at(&centred_a, 0.1 * guides.1)),
+        Curve::slope_above("slope 1", 1.0, (one.0, 10.0 * one.1)),
+        Curve::slope("slope 2", 2.0, (two.0, 0.1 * two.1)),
         Curve::new("A, forward", forward_a).color(0),
         Curve::new("A, centred", centred_a).color(1),
     ];

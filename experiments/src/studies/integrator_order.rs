@@ -7,7 +7,7 @@ use dualstep::{Model, step};
 use dualstep_derivatives::tangent::{State, ndx};
 use serde::Deserialize;
 
-use super::{INTEGRATORS, Study, StudyError, first_state, models, norm, with_integrator};
+use super::{INTEGRATORS, Study, StudyError, WIDTHS, first_state, models, norm, with_integrator};
 use crate::config::{Config, Count, Positive, Window};
 use crate::findings::{Findings, Table};
 use crate::fit::order;
@@ -22,10 +22,10 @@ pub const STUDY: Study = Study {
     about: "Error of the state after a fixed time against the step, for all integrators, on a chain of ball joints, \
             a free body and a stiff damped chain; the orders are fitted.",
     reading: "Halving the step halves the error of Euler and of the implicit integrators, and divides that of RK4 by \
-              16, on rotations too: its stages are combined on the manifold. A curve ends where larger steps blow \
-              up. On the stiff chain that is where an integrator treats explicitly what is stiff: RK4 everything, \
-              Euler, implicit and implicitfast the springs, implicit_spring_damper nothing. It pays with a larger \
-              error at small steps.",
+              16, on rotations too: its stages are combined on the manifold. Curves that coincide are drawn inside \
+              each other. A curve ends where larger steps blow up. On the stiff chain that is where an integrator \
+              treats explicitly what is stiff: RK4 everything, Euler, implicit and implicitfast the springs, \
+              implicit_spring_damper nothing.",
     config: include_str!("../../configs/integrator-order.toml"),
     run,
 };
@@ -73,7 +73,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
             let fit = if rk4 { system.fit_rk4_steps } else { system.fit_steps };
             orders[k].push(order(&points, |h| fit.contains(time_s / h)));
             largest[k].push(points.iter().fold(f64::NAN, |h, p| h.max(p.0)));
-            curves.push(Curve::new(name, points));
+            curves.push(Curve::new(name, points).width(WIDTHS[k]));
         }
         let guides = guides(&curves);
         curves.splice(0..0, guides);

@@ -2,14 +2,14 @@
 
 use dualstep::{Data, Model, StepError, step};
 use dualstep_derivatives::tangent::{State, ndx};
-use dualstep_derivatives::{FdConfig, mjd_transition_analytic, mjd_transition_fd};
+use dualstep_derivatives::{mjd_transition_analytic, mjd_transition_fd};
 use dualstep_validation::random_tree::Random;
 use ndarray::{Array1, Array2};
 use serde::Deserialize;
 
-use super::{Study, StudyError, median, models, norm, random_states};
+use super::{Study, StudyError, differences, median, models, norm, random_states};
 use crate::config::{Config, Count, Positive, Window};
-use crate::findings::{Findings, Table};
+use crate::findings::{Findings, Table, number};
 use crate::fit::order;
 use crate::plot::{Axis, Chart, Curve, Figure};
 
@@ -18,10 +18,11 @@ pub const STUDY: Study = Study {
     slug: "linearization-error",
     title: "Error of the linearization",
     about: "How far a step from a state that is nudged by δ is from what A predicts, against the size of δ, along \
-            random directions; with A in closed form, and with A by forward differences.",
+            random directions; with A in closed form, and with A by forward differences of two sizes.",
     reading: "With the exact A, what is left is of second order: slope 2, down to the rounding of the step itself. \
               With an A by forward differences, the error of A shows as soon as it is larger than the curvature: \
-              slope 1 below δ of about the nudge.",
+              slope 1 where ‖δ‖ is smaller than the nudge ε. A nudge of 10⁻⁶ leaves little of that above rounding; \
+              one of 10⁻⁴ more.",
     config: include_str!("../../configs/linearization-error.toml"),
     run,
 };
@@ -37,23 +38,23 @@ struct Settings {
     sizes_per_decade: Count,
     fit_exact: Window,
     fit_fd: Window,
-    fd_eps: Positive,
+    fd_eps: [Positive; 2],
 }
 
 fn run(config: &Config) -> Result<Findings, StudyError> {
     let s: Settings = config.read()?;
-    let fd_config = FdConfig { centered: false, eps: s.fd_eps.get() };
-    let fd_name = format!("A by forward differences, ε = {:.0e}", s.fd_eps.get());
-    let mut table = Table::new("slope", &["A in closed form", "A by forward differences"]);
+    let eps = s.fd_eps.map(Positive::get);
+    let names = ["A in closed form".to_owned(), fd_name(eps[0]), fd_name(eps[1])];
+    let mut table = Table::new("slope", &[&names[0], &names[1]]);
     let mut charts = Vec::new();
-    for name in &s.models {
-        let m = models::load(name, config, "models")?;
+    for model in &s.models {
+        let m = models::load(model, config, "models")?;
         let sizes = s.sizes.decades(s.sizes_per_decade);
-        // errors with both matrices, of all states and directions, for each size
-        let mut errors = vec![[Vec::new(), Vec::new()]; sizes.len()];
+        // errors with each matrix, of all states and directions, for each size
+        let mut errors = vec![[const { Vec::new() }; 3]; sizes.len()];
         for (k, d) in random_states(&m, s.seed, s.states.get()).iter().enumerate() {
-            let matrices =
-                [mjd_transition_analytic(&m, d)?.A, mjd_transition_fd(&m, d, &fd_config)?.A];
+            let fd = |eps| mjd_transition_fd(&m, d, &differences(false, eps));
+            let matrices = [mjd_transition_analytic(&m, d)?.A, fd(eps[0])?.A, fd(eps[1])?.A];
             for direction in directions(&m, s.seed.wrapping_add(k as u64), s.directions.get()) {
                 let ray = Ray::new(&m, d, direction)?;
                 for (errors, &size) in errors.iter_mut().zip(&sizes) {
@@ -64,28 +65,33 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
                 }
             }
         }
-        let [exact, fd] = [0, 1].map(|k| {
+        let curves = [0, 1, 2].map(|k| {
             let medians = errors.iter().map(|e| median(&e[k]));
             sizes.iter().copied().zip(medians).collect::<Vec<_>>()
         });
-        let slopes =
-            [order(&exact, |x| s.fit_exact.contains(x)), order(&fd, |x| s.fit_fd.contains(x))];
-        table.push(name, &slopes);
-        charts.push(chart(name, exact, fd, &fd_name));
+        let slopes = [
+            order(&curves[0], |x| s.fit_exact.contains(x)),
+            order(&curves[1], |x| s.fit_fd.contains(x / eps[0])),
+        ];
+        table.push(model, &slopes);
+        charts.push(chart(model, &names, curves));
     }
     let columns = charts.len().min(3);
     let figure = Figure { title: STUDY.title.to_owned(), columns, charts };
     Ok(Findings { tables: vec![table], figure })
 }
 
+fn fd_name(eps: f64) -> String {
+    format!("A by differences, ε = {}", number(eps))
+}
+
 /// Random directions of the state tangent, of length 1.
 pub(super) fn directions(m: &Model, seed: u64, n: usize) -> Vec<Vec<f64>> {
     let mut random = Random::new(seed ^ 0x9E37_79B9);
     let mut direction = || {
-        let mut x: Vec<f64> = (0..ndx(m)).map(|_| random.signed(1.0)).collect();
+        let x: Vec<f64> = (0..ndx(m)).map(|_| random.signed(1.0)).collect();
         let length = norm(&x);
-        x.iter_mut().for_each(|x| *x /= length);
-        x
+        x.iter().map(|x| x / length).collect()
     };
     (0..n).map(|_| direction()).collect()
 }
@@ -132,18 +138,20 @@ impl<'a> Ray<'a> {
     }
 }
 
-fn chart(name: &str, exact: Vec<(f64, f64)>, fd: Vec<(f64, f64)>, fd_name: &str) -> Chart {
-    let below = |points: &[(f64, f64)], share: usize| {
+fn chart(model: &str, names: &[String; 3], [exact, coarse, fine]: [Vec<(f64, f64)>; 3]) -> Chart {
+    let [name, coarse_name, fine_name] = names;
+    let place = |points: &[(f64, f64)], share: usize, factor: f64| {
         let at = points.get(share * points.len() / 8);
-        at.map_or((1.0, 1.0), |(x, y)| (*x, 0.05 * y))
+        at.map_or((1.0, 1.0), |(x, y)| (*x, factor * y))
     };
     let curves = vec![
-        Curve::slope("slope 2", 2.0, below(&exact, 5)),
-        Curve::slope("slope 1", 1.0, below(&fd, 1)),
-        Curve::new(fd_name, fd).color(1),
-        Curve::new("A in closed form", exact).color(0),
+        Curve::slope("slope 2", 2.0, place(&exact, 6, 0.03)),
+        Curve::slope_above("slope 1", 1.0, place(&coarse, 2, 10.0)),
+        Curve::new(coarse_name, coarse).color(1),
+        Curve::new(fine_name, fine).color(4),
+        Curve::new(name, exact).color(0),
     ];
     let unit = "m, rad, m/s, …";
     let (x, y) = (Axis::log("‖δ‖", unit), Axis::log("‖f(x ⊞ δ) ⊟ f(x) − A δ‖", unit));
-    Chart { title: name.to_owned(), x, y, curves }
+    Chart { title: model.to_owned(), x, y, curves }
 }

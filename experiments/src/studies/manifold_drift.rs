@@ -8,7 +8,7 @@ use dualstep::{Data, Model, step};
 use nalgebra::Vector3;
 use serde::Deserialize;
 
-use super::{INTEGRATORS, Study, StudyError, first_state, models, with_integrator};
+use super::{INTEGRATORS, Study, StudyError, WIDTHS, first_state, models, with_integrator};
 use crate::config::{Config, Count, Positive};
 use crate::findings::{Findings, Table};
 use crate::plot::{Axis, Chart, Curve, Figure, Mark};
@@ -20,10 +20,9 @@ pub const STUDY: Study = Study {
     about: "Norm of quaternions, momentum and angular momentum of bodies that float without gravity, against time, \
             for all integrators. Baseline: a quaternion that is advanced by adding its rate.",
     reading: "Quaternions stay unit to rounding, because they are turned and normalized; one that is advanced by \
-              adding h q̇ leaves the sphere at once, by h²ω²/8 a step. What an integrator loses of momentum and \
-              angular momentum is its own error: velocities of a free joint are advanced in coordinates that turn \
-              with the body. The body of one piece keeps its momentum to rounding, its angular momentum to the order \
-              of the integrator.",
+              adding h q̇ leaves the sphere at once, by h²ω²/8 a step. Momentum and angular momentum change by what \
+              an integrator errs: the centres of mass are away from the origins of the bodies, so that the velocity \
+              of the centre depends on rotations, which are right to first order only with all integrators but RK4.",
     config: include_str!("../../configs/manifold-drift.toml"),
     run,
 };
@@ -51,11 +50,11 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
         m.opt.disableflags |= disable::GRAVITY;
         let mut table = Table::new(name, &QUANTITIES);
         let mut curves = vec![Vec::new(); QUANTITIES.len()];
-        for (integrator, name) in INTEGRATORS {
+        for ((integrator, name), width) in INTEGRATORS.into_iter().zip(WIDTHS) {
             let run = follow(&m, integrator, &s);
             table.push(name, &run.each_ref().map(|points| largest(points)));
             for (curves, points) in curves.iter_mut().zip(run) {
-                curves.push(Curve::new(name, points).mark(Mark::Line));
+                curves.push(Curve::new(name, points).mark(Mark::Line).width(width));
             }
         }
         let added = Curve::new("added, not turned", added(&m, &s)).color(6).mark(Mark::Dashed);

@@ -24,14 +24,14 @@ use std::time::Instant;
 use dualstep::mjcf::MjcfError;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model, StepError};
-use dualstep_derivatives::TransitionError;
+use dualstep_derivatives::{FdConfig, FdSteps, TransitionError};
 use dualstep_validation::random_tree::random_state;
 use ndarray::Array2;
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::config::{Config, ConfigError};
-use crate::findings::{Circumstances, Findings};
+use crate::findings::{Circumstances, Findings, Table};
 
 /// An experiment.
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +85,8 @@ pub enum StudyError {
 
 /// The setting that all configurations have.
 #[derive(Deserialize)]
-struct Seed {
-    seed: u64,
+pub(crate) struct Seed {
+    pub(crate) seed: u64,
 }
 
 impl Study {
@@ -111,7 +111,7 @@ impl Study {
     pub fn page(&self, circumstances: &Circumstances, findings: &Findings) -> String {
         let Self { slug, title, about, reading, .. } = self;
         let Circumstances { commit, cpu, wall_time_s, .. } = circumstances;
-        let tables: Vec<String> = findings.tables.iter().map(|table| table.markdown()).collect();
+        let tables: Vec<String> = findings.tables.iter().map(Table::markdown).collect();
         format!(
             "# {title}\n\n{about}\n\n```console\n$ dualstep experiment {slug}\n```\n\n\
              ![{title}](figure.svg)\n\n{reading}\n\n{}\n\
@@ -130,6 +130,9 @@ const INTEGRATORS: [(Integrator, &str); 5] = [
     (Integrator::ImplicitSpringDamper, "implicit_spring_damper"),
     (Integrator::RK4, "RK4"),
 ];
+
+/// Widths of curves of the integrators \[px\]: where they coincide, all of them can be seen.
+const WIDTHS: [u32; 5] = [7, 5, 3, 1, 2];
 
 /// The model, with another integrator and step \[s\].
 fn with_integrator(m: &Model, integrator: Integrator, timestep_s: f64) -> Model {
@@ -158,6 +161,11 @@ fn random_states(m: &Model, seed: u64, n: usize) -> Vec<Data<f64>> {
         d
     };
     (0..n as u64).map(state).collect()
+}
+
+/// Differences with nudges of one size for all blocks of columns.
+fn differences(centered: bool, eps: f64) -> FdConfig {
+    FdConfig { centered, eps: FdSteps::uniform(eps) }
 }
 
 /// max|x − reference| / max(1, max|reference|); zero for empty matrices.

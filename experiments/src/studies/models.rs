@@ -36,8 +36,9 @@ const BUILT_IN: [(&str, &str); 13] = built_in![
 /// # Errors
 /// If there is no such model, or its file cannot be loaded.
 pub fn load(name: &str, config: &Config, key: &str) -> Result<Model, StudyError> {
-    if name.ends_with(".xml") {
-        return Ok(load_model(Path::new(name))?);
+    let path = Path::new(name);
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml")) {
+        return Ok(load_model(path)?);
     }
     let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) else {
         let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();

@@ -9,7 +9,7 @@ use dualstep_experiments::findings::{Table, keep, number};
 use dualstep_experiments::studies::{STUDIES, Study, StudyError, find};
 
 use crate::failure::{Exit, Failure};
-use crate::style::{self, BOLD, CYAN, DIM, YELLOW};
+use crate::style::{self, BOLD, CYAN, DIM};
 
 /// Run a study of convergence; keep its figure and numbers
 #[derive(Args)]
@@ -72,10 +72,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     }
     let seconds = style::duration(circumstances.wall_time_s);
     writeln!(out, "\n{DIM}{seconds}, written to {}{DIM:#}", folder.display())?;
-    if cfg!(debug_assertions) {
-        let what = "built without optimization, times mean nothing: use `cargo run --release`";
-        writeln!(out, "{YELLOW}! {what}{YELLOW:#}")?;
-    }
+    style::warn_unoptimized(out)?;
     Ok(Exit::Success)
 }
 

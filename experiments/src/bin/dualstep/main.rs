@@ -9,6 +9,7 @@ mod failure;
 mod info;
 mod linearize;
 mod model_args;
+mod paper;
 mod simulate;
 mod style;
 
@@ -41,6 +42,7 @@ enum Command {
     Conform(conform::Arguments),
     Bench(bench::Arguments),
     Experiment(experiment::Arguments),
+    Paper(paper::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Conform(arguments) => conform::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),
         Command::Experiment(arguments) => experiment::run(arguments, out),
+        Command::Paper(arguments) => paper::run(arguments, out),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -1,5 +1,6 @@
 //! How the command looks: colours, progress bars, numbers.
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Color, Style};
@@ -54,6 +55,15 @@ pub(crate) fn spinner(message: &str) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(message.to_owned());
     spinner.enable_steady_tick(Duration::from_millis(200));
     spinner
+}
+
+/// Says it where times mean nothing.
+pub(crate) fn warn_unoptimized(out: &mut dyn Write) -> io::Result<()> {
+    if cfg!(debug_assertions) {
+        let what = "built without optimization, times mean nothing: use `cargo run --release`";
+        writeln!(out, "{YELLOW}! {what}{YELLOW:#}")?;
+    }
+    Ok(())
 }
 
 /// Words in lines of at most `width` characters, indented.
