@@ -156,7 +156,6 @@ fn difference(x: &Array2<f64>, y: &Array2<f64>) -> (f64, [usize; 2]) {
 #[test]
 fn closed_form_matches_dual_numbers_on_all_models() {
     let (mut failed, mut compared, mut blown_up) = (vec![], 0, 0);
-    let mut largest = 0.0_f64;
     for path in models() {
         let mut m = load_model(&path).unwrap();
         for integrator in INTEGRATORS {
@@ -165,7 +164,7 @@ fn closed_form_matches_dual_numbers_on_all_models() {
             for (name, d) in states(&m) {
                 // RK4 blows up on stiff models at their timestep: nothing to differentiate there
                 let exact = mjd_transition_dual(&m, &d).ok();
-                let Some(exact) = exact.filter(|t| t.A.iter().all(|x| x.abs() < 1e9)) else {
+                let Some(exact) = exact.filter(|t| t.A.iter().all(|x| x.abs() < 1e6)) else {
                     blown_up += 1;
                     continue;
                 };
@@ -173,7 +172,6 @@ fn closed_form_matches_dual_numbers_on_all_models() {
                 let ours = mjd_transition_analytic(&m, &d).unwrap();
                 for (block, x, y) in [("A", &ours.A, &exact.A), ("B", &ours.B, &exact.B)] {
                     let (e, [i, k]) = difference(x, y);
-                    largest = largest.max(e);
                     if !(e <= 1e-11) {
                         let (file, row) = (path.file_name().unwrap(), &ours.state_names[i]);
                         failed.push(format!(
@@ -184,7 +182,6 @@ fn closed_form_matches_dual_numbers_on_all_models() {
             }
         }
     }
-    eprintln!("{largest:e} {compared} {blown_up}");
     assert!(failed.is_empty(), "{} of {compared}:\n{}", failed.len(), failed.join("\n"));
     assert!(blown_up < compared / 50, "{blown_up} of {compared} steps cannot be compared");
 }
