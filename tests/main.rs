@@ -1,5 +1,6 @@
 //! Tests of the whole workspace, one binary.
 
+mod derivatives;
 mod determinism;
 mod errors;
 mod golden;

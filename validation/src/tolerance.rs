@@ -24,6 +24,8 @@ pub const DUAL_VALUE: f64 = 1e-13;
 /// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
 /// of the values, amplified by stiff actuators and second derivatives.
 pub const DUAL_DERIVATIVE: f64 = 1e-6;
+/// The closed form of a linearization against dual numbers: rounding, amplified by M⁻¹ and by the stages of RK4.
+pub const CLOSED_FORM: f64 = 1e-11;
 /// Identities of mechanics and of linear algebra: rounding, amplified by M⁻¹ where accelerations enter.
 pub const IDENTITY: f64 = 1e-11;
 
