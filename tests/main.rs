@@ -5,6 +5,7 @@ mod determinism;
 mod errors;
 mod golden;
 mod identities;
+mod mistakes;
 mod mjcf;
 mod order;
 mod scalars;
