@@ -18,12 +18,12 @@ use crate::smooth::SmoothDeriv;
 
 /// How an actuator's force depends on its length, velocity, activation and control.
 #[derive(Clone, Copy, Debug)]
-struct ForceDerivative<T> {
-    force: T,
-    length: T,
-    velocity: T,
-    act: T,
-    ctrl: T,
+pub(crate) struct ForceDerivative<T> {
+    pub(crate) force: T,
+    pub(crate) length: T,
+    pub(crate) velocity: T,
+    pub(crate) act: T,
+    pub(crate) ctrl: T,
 }
 
 /// `out` += derivatives of the actuators' part of `qfrc_actuator`, before the limits at joints.
@@ -65,15 +65,29 @@ pub fn mjd_actuator<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>)
 
 /// Force and its derivatives; zero where the force is clamped.
 fn force_derivative<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> ForceDerivative<T> {
-    let [gain, bias] = gain_bias(m, d, a);
-    let x = gain_input(m, d, a);
-    let raw = gain * x + bias;
-    let [lo, hi] = m.actuator_forcerange[a];
-    if m.actuator_forcelimited[a] && (raw.re() < lo || raw.re() > hi) {
+    let free = free_force_derivative(m, d, a);
+    let force = d.actuator_force[a];
+    if force_clamped(m, a, free.force.re()) {
         let zero = T::zero();
-        let force = d.actuator_force[a];
         return ForceDerivative { force, length: zero, velocity: zero, act: zero, ctrl: zero };
     }
+    ForceDerivative { force, ..free }
+}
+
+/// True if the range of the actuator's force clamps `force`.
+pub(crate) fn force_clamped(m: &Model, a: usize, force: f64) -> bool {
+    let [lo, hi] = m.actuator_forcerange[a];
+    m.actuator_forcelimited[a] && (force < lo || force > hi)
+}
+
+/// Force before any limit, and its derivatives.
+pub(crate) fn free_force_derivative<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    a: usize,
+) -> ForceDerivative<T> {
+    let [gain, bias] = gain_bias(m, d, a);
+    let x = gain_input(m, d, a);
     let (l, v) = (d.actuator_length[a], d.actuator_velocity[a]);
     let (range, acc0) = (&m.actuator_lengthrange[a], m.actuator_acc0[a]);
     let affine = |p: &[f64]| [T::lift(p[1]), T::lift(p[2])];
@@ -89,7 +103,7 @@ fn force_derivative<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> ForceDerivat
     };
     let [x_act, x_ctrl] = input_derivative(m, d, a);
     ForceDerivative {
-        force: d.actuator_force[a],
+        force: gain * x + bias,
         length: gain_l * x + bias_l,
         velocity: gain_v * x + bias_v,
         act: gain * x_act,
@@ -174,7 +188,13 @@ pub(crate) fn activation_clamped(m: &Model, a: usize, act: f64, rate: f64) -> bo
 }
 
 /// Writes ∂l/∂q and ∂l̇/∂q of actuator `a` into `out`, and adds (∂moment/∂q)ᵀ f to `out.dq`.
-fn gradients<T: Scalar>(m: &Model, d: &Data<T>, a: usize, f: T, out: &mut SmoothDeriv<T>) {
+pub(crate) fn gradients<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    a: usize,
+    f: T,
+    out: &mut SmoothDeriv<T>,
+) {
     out.length_grad.fill(T::zero());
     out.velocity_grad.fill(T::zero());
     let [Some(id), refsite] = m.actuator_trnid[a] else { return };

@@ -18,6 +18,7 @@ pub mod quat;
 pub mod rne_pos;
 pub mod smooth;
 pub mod actuator;
+pub mod sensor;
 mod rk4;
 pub mod analytic;
 

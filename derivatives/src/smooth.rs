@@ -36,9 +36,9 @@ pub struct SmoothDeriv<T: Scalar> {
     /// Gradient of an actuator's length and velocity by position (nv): scratch of one actuator at a time.
     pub(crate) length_grad: Vec<T>,
     pub(crate) velocity_grad: Vec<T>,
-    qderiv: QDeriv<T>,
-    rne: RnePos<T>,
-    gravcomp: Vec<T>,
+    pub(crate) qderiv: QDeriv<T>,
+    pub(crate) rne: RnePos<T>,
+    pub(crate) gravcomp: Vec<T>,
 }
 
 impl<T: Scalar> SmoothDeriv<T> {
@@ -144,7 +144,11 @@ fn applied<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
 }
 
 /// Writes ∂qfrc_gravcomp/∂q to `out.gravcomp`; false if there is none.
-fn gravity_compensation<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) -> bool {
+pub(crate) fn gravity_compensation<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    out: &mut SmoothDeriv<T>,
+) -> bool {
     if !compensates_gravity(m) {
         return false;
     }
