@@ -33,8 +33,8 @@ use dualstep::{Data, Model, Scalar};
 use nalgebra::Vector3;
 
 use crate::actuator::mjd_actuator;
+use crate::columns::ncolumns;
 use crate::smooth::{Forces, SmoothDeriv, gravity_compensation, mjd_smooth};
-use crate::tangent::ndx;
 use object::Subtrees;
 
 /// Derivatives of all sensors, and the scratch to compute them, allocated once.
@@ -47,8 +47,10 @@ pub struct SensorDeriv<T: Scalar> {
     forces: Option<Box<SmoothDeriv<T>>>,
     /// ∂sensordata/∂qacc of those sensors, row-major (rows × nv).
     by_qacc: Vec<T>,
-    /// ∂(qfrc_smooth − M a)/∂(q, v, act, u), or ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
-    chain: Vec<T>,
+    /// All columns, and ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)); empty where the transposed solve is
+    /// cheaper.
+    columns: Vec<usize>,
+    by_state: Vec<T>,
 }
 
 /// What sensors share.
@@ -96,7 +98,7 @@ impl<T: Scalar> SensorDeriv<T> {
     /// Room for the derivatives of the model.
     pub fn new(m: &Model) -> Self {
         let zeros = |n: usize| vec![T::zero(); n];
-        let n = ndx(m) + m.nu;
+        let n = ncolumns(m);
         let rows: usize = of_acceleration(m).map(|i| m.sensor_dim[i]).sum();
         let room = |types: &[SensorType]| has(m, types).then(|| Box::new(SmoothDeriv::new(m)));
         Self {
@@ -109,7 +111,9 @@ impl<T: Scalar> SensorDeriv<T> {
             },
             forces: room(&ACCELERATION),
             by_qacc: zeros(rows * m.nv),
-            chain: zeros(if rows > 0 { m.nv * n } else { 0 }),
+            columns: (0..n).collect(),
+            // a solve costs 2 nM a column; the product with a row, which is sparse only if not solved for, nv
+            by_state: zeros(if rows * m.nv > 2 * m.nM { m.nv * n } else { 0 }),
         }
     }
 }
@@ -174,7 +178,7 @@ fn evaluate<T: Scalar>(
     forces: Option<&SmoothDeriv<T>>,
     out: &mut SensorDeriv<T>,
 ) {
-    let n = ndx(m) + m.nu;
+    let n = ncolumns(m);
     assert_eq!(out.block.len(), m.nsensordata * n, "derivative of another model");
     out.block.fill(T::zero());
     if m.opt.disabled(disable::SENSOR) {
@@ -241,25 +245,50 @@ fn chain_rule<T: Scalar>(
     forces: &SmoothDeriv<T>,
     out: &mut SensorDeriv<T>,
 ) {
-    let SensorDeriv { block, by_qacc, chain, .. } = out;
-    let (nv, n) = (m.nv, ndx(m) + m.nu);
-    forces.gather(m, chain);
-    if by_qacc.len() < 2 * m.nM {
-        // fewer rows than columns: solve for those
-        for row in by_qacc.chunks_exact_mut(nv.max(1)) {
-            tree_ldl::solve(m, &d.qLD, &d.qLDiagInv, row);
+    let SensorDeriv { block, by_qacc, columns, by_state, .. } = out;
+    let (nv, n) = (m.nv, ncolumns(m));
+    let transposed = by_state.is_empty();
+    if transposed {
+        for gradient in by_qacc.chunks_exact_mut(nv.max(1)) {
+            tree_ldl::solve(m, &d.qLD, &d.qLDiagInv, gradient);
         }
     } else {
-        tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, chain, n);
+        forces.gather(m, columns, by_state);
+        tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, by_state, n);
     }
     let rows = of_acceleration(m).flat_map(|i| m.sensor_adr[i]..m.sensor_adr[i] + m.sensor_dim[i]);
     for (row, gradient) in rows.zip(by_qacc.chunks_exact(nv.max(1))) {
         let row = &mut block[row * n..(row + 1) * n];
-        for (&g, from) in gradient.iter().zip(chain.chunks_exact(n)) {
-            if g != T::zero() {
-                for (x, y) in row.iter_mut().zip(from) {
-                    *x += g * *y;
-                }
+        if !transposed {
+            add_product(gradient, by_state, row);
+            continue;
+        }
+        let (q, rest) = row.split_at_mut(nv);
+        let (v, rest) = rest.split_at_mut(nv);
+        let (act, u) = rest.split_at_mut(m.na);
+        for (matrix, part) in [(&forces.dq, q), (&forces.dv, v), (&forces.da, act), (&forces.du, u)]
+        {
+            add_product(gradient, matrix, part);
+        }
+    }
+}
+
+/// `to` += xᵀ A for a row-major matrix with as many rows as x is long.
+fn add_product<T: Scalar>(x: &[T], A: &[T], to: &mut [T]) {
+    let n = to.len();
+    if n == 0 {
+        return;
+    }
+    // two rows at a time: `to` is read and written half as often
+    let mut terms = x.iter().zip(A.chunks_exact(n)).filter(|(x, _)| **x != T::zero());
+    while let Some((&x, a)) = terms.next() {
+        if let Some((&y, b)) = terms.next() {
+            for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
+                *to += x * *a + y * *b;
+            }
+        } else {
+            for (to, a) in to.iter_mut().zip(a) {
+                *to += x * *a;
             }
         }
     }
@@ -267,7 +296,7 @@ fn chain_rule<T: Scalar>(
 
 /// Zero rows for values beyond their cut-off.
 fn cut_off<T: Scalar>(m: &Model, d: &Data<T>, block: &mut [T]) {
-    let n = ndx(m) + m.nu;
+    let n = ncolumns(m);
     for i in (0..m.nsensor).filter(|&i| m.sensor_cutoff[i] > 0.0) {
         for (k, clamped) in clamped(m, d, i).into_iter().take(m.sensor_dim[i]).enumerate() {
             if clamped {

@@ -98,7 +98,7 @@ impl<'a> Ours<'a> {
                 let Self { m, d, pool, workspace, transition, .. } = self;
                 pool.install(|| {
                     (0..n).try_for_each(|_| {
-                        mjd_transition_fd_into(m, d, &FdConfig::default(), workspace, transition)
+                        mjd_transition_fd_into(m, d, &FdConfig::centered(), workspace, transition)
                     })
                 })?;
             }
