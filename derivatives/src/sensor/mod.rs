@@ -280,7 +280,7 @@ fn add_product<T: Scalar>(x: &[T], A: &[T], to: &mut [T]) {
         return;
     }
     // two rows at a time: `to` is read and written half as often
-    let mut terms = x.iter().zip(A.chunks_exact(n)).filter(|(x, _)| **x != T::zero());
+    let mut terms = x.iter().zip(A.chunks_exact(n)).filter(|(x, _)| T::ORDER > 0 || x.re() != 0.0);
     while let Some((&x, a)) = terms.next() {
         if let Some((&y, b)) = terms.next() {
             for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
