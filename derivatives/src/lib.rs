@@ -41,6 +41,7 @@ mod kinks;
 pub mod finite_diff;
 pub mod dual;
 mod rk4;
+mod implicit;
 pub mod analytic;
 
 pub mod transition;

@@ -5,8 +5,8 @@ use dualstep::model::{SensorType, TrnType};
 use dualstep::{Data, Model, Scalar};
 
 use super::{Rows, Scratch};
-use crate::actuator::{force_clamped, free_force_derivative, gradients};
-use crate::smooth::SmoothDeriv;
+use crate::actuator::{force_clamped, free_force_derivative, gradients, pulling, tendon_scale};
+use crate::smooth::{SmoothDeriv, saturated};
 use crate::tangent::ndx;
 
 /// Actuators whose outputs sensor `i` reads.
@@ -77,13 +77,6 @@ pub(super) fn force_rows<T: Scalar>(
     }
 }
 
-/// Actuators that pull on a tendon.
-fn pulling(m: &Model, tendon: usize) -> impl Iterator<Item = usize> {
-    (0..m.nactuator).filter(move |&a| {
-        m.actuator_trntype[a] == TrnType::Tendon && m.actuator_trnid[a][0] == Some(tendon)
-    })
-}
-
 /// Force of an actuator without any limit, as far as it is switched on.
 fn free_force<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
     if m.actuator_disabled(a) { T::zero() } else { free_force_derivative(m, d, a).force }
@@ -102,19 +95,13 @@ fn force<T: Scalar>(
     let raw = free_force(m, d, a);
     let tendon = m.actuator_trnid[a][0]
         .filter(|&t| m.actuator_trntype[a] == TrnType::Tendon && m.tendon_actfrclimited[t]);
-    let limited = tendon.and_then(|t| {
-        let total = pulling(m, t).fold(T::zero(), |sum, b| sum + free_force(m, d, b));
-        let [lo, hi] = m.tendon_actfrcrange[t];
-        let limit = if total.re() < lo { lo } else { hi };
-        let beyond = (total.re() < lo || total.re() > hi) && total.re() != 0.0;
-        beyond.then(|| (t, total, T::lift(limit) / total))
-    });
-    let scale = limited.map_or(T::one(), |(_, _, scale)| scale);
+    let limited = tendon.and_then(|t| Some((t, tendon_scale(m, t, |b| free_force(m, d, b))?)));
+    let scale = limited.map_or(T::one(), |(_, (_, scale))| scale);
     if force_clamped(m, a, (raw * scale).re()) {
         return;
     }
     free(m, d, a, scale, out, row, rows);
-    if let Some((t, total, scale)) = limited {
+    if let Some((t, (total, scale))) = limited {
         // the total takes its share away
         for b in pulling(m, t) {
             free(m, d, b, -raw * scale / total, out, row, rows);
@@ -162,23 +149,8 @@ fn joint_force<T: Scalar>(
     }
     let dof = m.jnt_dofadr[joint];
     let compensated = m.jnt_actgravcomp[joint] && !m.opt.disabled(disable::GRAVITY);
-    if m.jnt_actfrclimited[joint] {
-        // summed as in the pipeline, to the last bit
-        let mut total = 0.0;
-        for a in 0..m.nactuator {
-            for e in m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a] {
-                if m.moment_colind[e] == dof {
-                    total += d.actuator_moment[e].re() * d.actuator_force[a].re();
-                }
-            }
-        }
-        if compensated {
-            total += d.qfrc_gravcomp[dof].re();
-        }
-        let [lo, hi] = m.jnt_actfrcrange[joint];
-        if total < lo || total > hi {
-            return;
-        }
+    if m.jnt_actfrclimited[joint] && saturated(m, d, joint) {
+        return;
     }
     let (nv, na, nu) = (m.nv, m.na, m.nu);
     let parts = [(0, &out.dq, nv), (nv, &out.dv, nv), (2 * nv, &out.da, na), (ndx(m), &out.du, nu)];

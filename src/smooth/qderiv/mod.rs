@@ -9,7 +9,7 @@ mod rne_vel;
 
 use nalgebra::Matrix6;
 
-pub use actuator_vel::mjd_actuator_vel;
+pub use actuator_vel::{actuator_saturated, mjd_actuator_vel};
 pub use passive_vel::mjd_passive_vel;
 pub use rne_vel::{mjd_rne_vel, mul, mul_transposed};
 
