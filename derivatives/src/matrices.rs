@@ -114,12 +114,6 @@ pub enum Kink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Feature {
-    /// A tendon or an actuator couples branches of the tree under an implicit integrator.
-    BranchCoupling,
-    /// A free body on its own under `implicitfast`.
-    FreeBody,
-    /// The total force of the actuators on a tendon is limited.
-    TendonForceLimit,
     /// Stages of a Runge–Kutta step start from positions that depend on velocities, so that velocity columns
     /// need position derivatives.
     Stages,
@@ -128,11 +122,6 @@ pub enum Feature {
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::BranchCoupling => {
-                "a tendon or actuator couples branches under an implicit integrator"
-            }
-            Self::FreeBody => "a free body on its own under implicitfast",
-            Self::TendonForceLimit => "the total force of the actuators on a tendon is limited",
             Self::Stages => "stages of RK4 need derivatives by position for every column",
         })
     }
