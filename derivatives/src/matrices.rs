@@ -106,6 +106,8 @@ pub enum Kink {
     TendonForceRange,
     /// A tendon's length is at an end of its spring's dead band.
     SpringDeadBand,
+    /// A muscle's activation equals its control, where its time constant jumps from activation to deactivation.
+    MuscleTimeConstant,
 }
 
 /// What the closed form of a method does not cover.
@@ -169,6 +171,7 @@ impl fmt::Display for Kink {
                 "actuator force on a tendon at an end of its actuatorfrcrange"
             }
             Self::SpringDeadBand => "tendon length at an end of its spring's dead band",
+            Self::MuscleTimeConstant => "muscle between activation and deactivation",
         })
     }
 }

@@ -39,9 +39,9 @@ pub struct SmoothDeriv<T: Scalar> {
     pub(crate) moment_grad: MomentGradient<T>,
     /// Answers of joint forces to each actuator (nactuator).
     pub(crate) responses: Vec<Response<T>>,
-    qderiv: QDeriv<T>,
-    rne: RnePos<T>,
-    gravcomp: Vec<T>,
+    pub(crate) qderiv: QDeriv<T>,
+    pub(crate) rne: RnePos<T>,
+    pub(crate) gravcomp: Vec<T>,
     /// No acceleration (nv).
     rest: Vec<T>,
 }
@@ -186,7 +186,11 @@ fn applied<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
 }
 
 /// Writes ∂qfrc_gravcomp/∂q to `out.gravcomp`; false if there is none.
-fn gravity_compensation<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) -> bool {
+pub(crate) fn gravity_compensation<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    out: &mut SmoothDeriv<T>,
+) -> bool {
     if !compensates_gravity(m) {
         return false;
     }
@@ -228,7 +232,7 @@ fn joint_level<T: Scalar>(m: &Model, d: &Data<T>, compensated: bool, out: &mut S
 
 /// True if the total actuator force at a scalar joint is beyond its range, and so was clamped. At the very end of
 /// the range it was not: the total is summed again, as in the pipeline.
-fn saturated<T: Scalar>(m: &Model, d: &Data<T>, j: usize) -> bool {
+pub(crate) fn saturated<T: Scalar>(m: &Model, d: &Data<T>, j: usize) -> bool {
     let (dof, [lo, hi]) = (m.jnt_dofadr[j], m.jnt_actfrcrange[j]);
     let clamped = d.qfrc_actuator[dof].re();
     if clamped > lo && clamped < hi {
