@@ -21,6 +21,7 @@ use crate::kinks;
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::mjd_integrate_pos;
 use crate::rk4::{self, Rk4Workspace};
+use crate::sensor::{SensorDeriv, mjd_sensors, mjd_sensors_from};
 use crate::smooth::{Forces, SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
 
@@ -57,6 +58,8 @@ pub struct AnalyticWorkspace {
     implicit: Option<Box<ImplicitWorkspace>>,
     /// For RK4 only.
     rk4: Option<Rk4Workspace>,
+    /// If C and D are wanted.
+    sensors: Option<SensorDeriv<f64>>,
 }
 
 impl AnalyticWorkspace {
@@ -86,18 +89,19 @@ impl AnalyticWorkspace {
             rk4: (m.opt.integrator == Integrator::RK4).then(|| Rk4Workspace::new(m, n)),
             implicit: (m.opt.integrator.needs_qDeriv())
                 .then(|| Box::new(ImplicitWorkspace::new(m))),
+            sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::new(m)),
             wanted,
         }
     }
 }
 
-/// A and B of one step at the state of `d`, in closed form. C and D stay zero: [`crate::mjd_transition`] fills
-/// them.
+/// A, B, C and D of one step at the state of `d`, in closed form. C and D belong to the state before the step.
 ///
 /// # Errors
-/// The state is not finite; a feature is not covered, which the error names.
+/// The state or the acceleration is not finite; a feature is not covered, which the error names.
 ///
-/// Source: Carpentier and Mansard 2018 for ∂M a + bias; see the module for the step. Cost O(nv² · depth).
+/// Source: Carpentier and Mansard 2018 for ∂(M a + bias); see the module for the step, [`crate::sensor`] for C and D.
+/// Cost O(nv² · depth).
 pub fn mjd_transition_analytic(m: &Model, d: &Data<f64>) -> Result<Transition, TransitionError> {
     let mut transition = Transition::new(m);
     mjd_transition_analytic_into(m, d, &mut AnalyticWorkspace::new(m), &mut transition)?;
@@ -127,6 +131,36 @@ pub fn mjd_transition_analytic_into(
     }
     w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
     kinks::mark(m, &w.d, &FdConfig::default().eps, &mut w.columns);
+    if w.wanted.state {
+        state(m, d, w, transition)?;
+    }
+    if let Some(sensors) = &mut w.sensors {
+        // where the step's acceleration is that of the state, so are the derivatives of the forces
+        if w.wanted.state && w.implicit.is_none() && w.rk4.is_none() && !implicit_forces(m) {
+            mjd_sensors_from(m, &w.d, &w.smooth, sensors);
+        } else {
+            mjd_sensors(m, &w.d, sensors);
+        }
+        let all = sensors.block.chunks_exact(ncolumns(m).max(1));
+        for (i, row) in all.enumerate() {
+            for &column in &w.wanted.columns {
+                *transition.sensor_entry(i, column) = row[column];
+            }
+        }
+        for &column in &w.wanted.columns {
+            transition.sensor_columns[column] = w.columns[column];
+        }
+    }
+    Ok(())
+}
+
+/// A and B.
+fn state(
+    m: &Model,
+    d: &Data<f64>,
+    w: &mut AnalyticWorkspace,
+    transition: &mut Transition,
+) -> Result<(), TransitionError> {
     for &column in &w.wanted.columns {
         transition.columns[column] = w.columns[column];
     }
@@ -187,10 +221,15 @@ fn implicit_damping(m: &Model) -> bool {
     damped && !m.opt.disabled(disable::EULERDAMP) && !m.opt.disabled(disable::DAMPER)
 }
 
+/// True if the step's acceleration is not that of the state.
+fn implicit_forces(m: &Model) -> bool {
+    implicit_damping(m) || implicit_springs(m)
+}
+
 /// Factor of H and the acceleration over the step.
 fn acceleration(m: &Model, w: &mut AnalyticWorkspace) {
     let h = m.opt.timestep;
-    if implicit_damping(m) || implicit_springs(m) {
+    if implicit_forces(m) {
         w.H.copy_from_slice(&w.d.qM);
         for i in 0..m.nv {
             let diagonal = &mut w.H[m.M_rowadr[i] + m.M_rownnz[i] - 1];
