@@ -464,7 +464,7 @@ fn given_forces_give_the_same_rows() {
         let block = closed_form(&m, &d);
         forward(&m, &mut d).unwrap();
         let mut forces = SmoothDeriv::new(&m);
-        mjd_smooth(&m, &d, &d.qacc, Forces::All, &mut forces);
+        mjd_smooth(&m, &d, &d.qacc, &mut forces);
         let mut out = SensorDeriv::new(&m);
         mjd_sensors_from(&m, &d, &forces, &mut out);
         assert_eq!(out.block, block);
