@@ -3,7 +3,7 @@
 //! - [`rollout`]: many steps under given controls
 //! - [`record`]: states, trajectories and linearizations in `.npz` files, with documented keys
 //! - [`linear`]: eigenvalues and controllability of a linearization
-//! - [`plot`]: trajectories over time as SVG
+//! - [`plot`]: trajectories over time, and figures of numbers against numbers, as SVG
 //! - [`tree_view`]: the kinematic tree in text
 //! - [`coverage`]: what a model contains that a simulation leaves out
 //! - [`mod@bench`]: our times beside MuJoCo's
