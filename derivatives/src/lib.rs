@@ -10,7 +10,7 @@
 //!
 //! [`Transition`] holds the matrices, the names of rows and columns, and says of each column where it comes from
 //! and whether the state is at a kink.
-//! The state tangent is in [`tangent`].
+//! The state tangent is in [`tangent`]; [`check`] compares linearizations.
 //!
 //! What the closed form is made of can be had by itself: [`smooth`] (forces and accelerations by position, velocity,
 //! activation and control; inverse dynamics), [`quat`] (integration on the manifold), [`rne_pos`].
@@ -32,8 +32,10 @@ mod rk4;
 pub mod analytic;
 
 pub mod transition;
+pub mod check;
 
 pub use analytic::{AnalyticWorkspace, mjd_transition_analytic};
+pub use check::{fd_convergence_check, max_relative_error, validate_analytical_vs_fd};
 pub use dual::mjd_transition_dual;
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
 pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, TransitionError};

@@ -24,6 +24,9 @@ pub const DUAL_VALUE: f64 = 1e-13;
 /// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
 /// of the values, amplified by stiff actuators and second derivatives.
 pub const DUAL_DERIVATIVE: f64 = 1e-6;
+/// Closed form against dual numbers, block by block: two ways to sum the same exact terms, each to rounding
+/// (1e-16), amplified by M⁻¹ and by stiff actuators.
+pub const ANALYTIC_DUAL: f64 = 1e-11;
 /// Identities of mechanics and of linear algebra: rounding, amplified by M⁻¹ where accelerations enter.
 pub const IDENTITY: f64 = 1e-11;
 
