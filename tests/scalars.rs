@@ -249,6 +249,8 @@ fn compositions<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
     forward::forward_dynamics(m, d).unwrap();
     forward::forward(m, d).unwrap();
     forward::forward_reuse(m, d, forward::Reuse::Velocity).unwrap();
+    forward::check_input(d).unwrap();
+    forward::check_acceleration(d).unwrap();
     let mut written = vec![("qacc of forward", d.qacc.clone())];
     if integrate_discretely(m) {
         inverse::inverse(m, d).unwrap();

@@ -5,7 +5,7 @@
 //! and that of M â are taken together as inverse dynamics at fixed acceleration ([`crate::smooth`]); velocities
 //! follow by v⁺ = v + h â, positions by the derivative of q ⊕ h v⁺ ([`crate::quat`]).
 
-use dualstep::forward::{forward, forward_dynamics};
+use dualstep::forward::{check_acceleration, check_input, forward, forward_dynamics};
 use dualstep::integrate::stiffness;
 use dualstep::linalg::dense::DenseLu;
 use dualstep::linalg::tree_ldl;
@@ -169,7 +169,10 @@ pub fn mjd_transition_analytic_into(
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
     w.d.set_state_from(d);
-    forward(m, &mut w.d).map_err(TransitionError::Step)?;
+    check_input(d)
+        .and_then(|()| forward(m, &mut w.d))
+        .and_then(|()| check_acceleration(&w.d))
+        .map_err(TransitionError::Step)?;
     if let Some(feature) = coverage(m) {
         return Err(TransitionError::NotCovered { feature });
     }

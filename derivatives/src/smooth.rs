@@ -1,9 +1,8 @@
-//! Derivatives of the smooth dynamics: of forces at fixed acceleration, and of inverse dynamics.
+//! Derivatives of the smooth forces at fixed acceleration.
 //!
-//! With r(q, v, a, …) = M a + bias − passive − actuator − applied, forward dynamics solves r = 0, so its
-//! derivatives are ∂a/∂x = −M⁻¹ ∂r/∂x at fixed a.
+//! With r(q, v, a, …) = M a + bias − passive − actuator − applied, forward dynamics solves r = 0: what follows from
+//! these derivatives is in [`crate::dynamics`].
 
-use dualstep::linalg::tree_ldl;
 use dualstep::model::options::disable;
 use dualstep::model::{FrictionModel, JointType};
 use dualstep::smooth::passive::{
@@ -16,7 +15,7 @@ use dualstep::{Data, Model, Scalar, scalar};
 use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::mjd_actuator;
-use crate::columns::{Input, input, ncolumns};
+use crate::columns::{Input, input};
 use crate::quat::right_jacobian_inverse;
 use crate::rne_pos::{RnePos, WorldWrench, mjd_rne_pos, mjd_world_wrenches};
 
@@ -39,6 +38,8 @@ pub struct SmoothDeriv<T: Scalar> {
     qderiv: QDeriv<T>,
     rne: RnePos<T>,
     gravcomp: Vec<T>,
+    /// No acceleration (nv).
+    rest: Vec<T>,
 }
 
 impl<T: Scalar> SmoothDeriv<T> {
@@ -55,6 +56,7 @@ impl<T: Scalar> SmoothDeriv<T> {
             qderiv: QDeriv::new(m),
             rne: RnePos::new(m),
             gravcomp: zeros(m.nv * m.nv),
+            rest: zeros(m.nv),
         }
     }
 
@@ -72,6 +74,18 @@ pub enum Forces {
     All,
     /// Actuators and passive forces only.
     ActuatorPassive,
+}
+
+/// Derivatives of `qfrc_smooth` by position, into `out.dq` (nv × nv): those of actuators, springs, gravity
+/// compensation and applied forces minus that of the bias. The other matrices of `out` follow with it.
+///
+/// - reads  everything that `forward` writes but `qacc`
+///
+/// Source: what MuJoCo's `mjd_smooth_vel` leaves out; see [`mjd_smooth`] at no acceleration.
+pub fn mjd_smooth_pos<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
+    let rest = std::mem::take(&mut out.rest);
+    mjd_smooth(m, d, &rest, Forces::All, out);
+    out.rest = rest;
 }
 
 /// Derivatives of the smooth forces at the acceleration `qacc` (nv).
@@ -108,6 +122,29 @@ pub fn mjd_smooth<T: Scalar>(
         applied(m, d, out);
         bias(m, d, qacc, out);
     }
+}
+
+/// −∂/∂(q, v) of inverse dynamics `M a + bias − passive` into `out.dq` and `out.dv`.
+pub(crate) fn minus_inverse<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    qacc: &[T],
+    out: &mut SmoothDeriv<T>,
+) {
+    for x in [&mut out.dq, &mut out.dv, &mut out.da, &mut out.du] {
+        x.fill(T::zero());
+    }
+    if !(m.opt.disabled(disable::SPRING) && m.opt.disabled(disable::DAMPER)) {
+        if gravity_compensation(m, d, out) {
+            for i in (0..m.nv).filter(|&i| !m.jnt_actgravcomp[m.dof_jntid[i]]) {
+                let row = i * m.nv..(i + 1) * m.nv;
+                add(&mut out.dq[row.clone()], &out.gravcomp[row]);
+            }
+        }
+        springs(m, d, out);
+        dampers(m, d, out);
+    }
+    bias(m, d, qacc, out);
 }
 
 /// −∂(M a + bias).
@@ -310,61 +347,6 @@ fn add_jtbj<T: Scalar>(m: &Model, d: &Data<T>, t: usize, s: T, to: &mut [T]) {
             to[m.ten_J_colind[p] * m.nv + m.ten_J_colind[q]] += d.ten_J[p] * s * d.ten_J[q];
         }
     }
-}
-
-/// Derivatives of inverse dynamics, `f = M a + bias − passive` at the acceleration in `d.qacc`: ∂f/∂q and ∂f/∂v in
-/// `-out.dq`, `-out.dv`; ∂f/∂a is the inertia matrix. Actuators and applied forces are not part of f.
-///
-/// Source: MuJoCo `mj_inverse`; derivatives as in [`mjd_smooth`].
-pub fn mjd_inverse<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
-    for x in [&mut out.dq, &mut out.dv, &mut out.da, &mut out.du] {
-        x.fill(T::zero());
-    }
-    if !(m.opt.disabled(disable::SPRING) && m.opt.disabled(disable::DAMPER)) {
-        if gravity_compensation(m, d, out) {
-            for i in (0..m.nv).filter(|&i| !m.jnt_actgravcomp[m.dof_jntid[i]]) {
-                let row = i * m.nv..(i + 1) * m.nv;
-                add(&mut out.dq[row.clone()], &out.gravcomp[row]);
-            }
-        }
-        springs(m, d, out);
-        dampers(m, d, out);
-    }
-    let qacc = &d.qacc;
-    bias(m, d, qacc, out);
-}
-
-/// Derivatives of the acceleration in continuous time, and the scratch to compute them, allocated once.
-#[derive(Clone, Debug)]
-pub struct AccelerationDeriv<T: Scalar> {
-    /// ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
-    pub block: Vec<T>,
-    forces: SmoothDeriv<T>,
-    /// All columns.
-    columns: Vec<usize>,
-}
-
-impl<T: Scalar> AccelerationDeriv<T> {
-    /// Room for the derivatives of the model.
-    pub fn new(m: &Model) -> Self {
-        Self {
-            block: vec![T::zero(); m.nv * ncolumns(m)],
-            forces: SmoothDeriv::new(m),
-            columns: (0..ncolumns(m)).collect(),
-        }
-    }
-}
-
-/// ∂qacc/∂(q, v, act, u) of forward dynamics: −M⁻¹ ∂r/∂x at fixed acceleration.
-///
-/// - reads  everything that `forward` writes
-/// - writes `out.block` [1/s², 1/s, …]
-///
-/// Source: Carpentier and Mansard 2018, eq. 10. Cost O(nv² · depth).
-pub fn mjd_acceleration<T: Scalar>(m: &Model, d: &Data<T>, out: &mut AccelerationDeriv<T>) {
-    mjd_smooth(m, d, &d.qacc, Forces::All, &mut out.forces);
-    out.forces.gather(m, &out.columns, &mut out.block);
-    tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ncolumns(m));
 }
 
 impl<T: Scalar> SmoothDeriv<T> {

@@ -153,7 +153,7 @@ fn origins(m: &Model, sample: &Sample) -> Vec<Origins> {
         for by in [By::Position, By::Velocity, By::Activation, By::Control] {
             let range = Block { of: Output::Velocity, by }.columns(m);
             for column in &columns[range] {
-                let (origin, why) = (column.origin.to_string(), why(column));
+                let (origin, why) = (column.origin.to_string(), why(*column));
                 let by = by.to_string();
                 let same = |o: &&mut Origins| {
                     o.matrices == matrices && o.by == by && o.origin == origin && o.why == why
@@ -168,7 +168,7 @@ fn origins(m: &Model, sample: &Sample) -> Vec<Origins> {
     found
 }
 
-fn why(column: &Column) -> String {
+fn why(column: Column) -> String {
     match (column.origin, column.why) {
         (Origin::Dual, Reason::Requested) => "by default".to_owned(),
         (_, why) => why.to_string(),

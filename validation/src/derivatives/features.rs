@@ -277,7 +277,7 @@ pub(super) fn combinations(m: &Model) -> Vec<(Combination, Vec<usize>)> {
     found
 }
 
-fn name_of<K: PartialEq>(names: &[(K, &'static str)], kind: K) -> &'static str {
+fn name_of<K: Copy + PartialEq>(names: &[(K, &'static str)], kind: K) -> &'static str {
     names.iter().find(|(known, _)| *known == kind).map_or("", |(_, name)| name)
 }
 

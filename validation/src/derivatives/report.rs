@@ -336,6 +336,7 @@ fn as_text<S: Serializer>(value: &impl fmt::Display, to: S) -> Result<S::Ok, S::
     to.collect_str(value)
 }
 
+#[expect(clippy::ref_option, reason = "the signature that serde calls")]
 fn maybe_text<S: Serializer>(value: &Option<impl fmt::Display>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => to.collect_str(value),
@@ -344,6 +345,7 @@ fn maybe_text<S: Serializer>(value: &Option<impl fmt::Display>, to: S) -> Result
 }
 
 /// JSON has no infinity: the largest number there is.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn finite<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(value.min(f64::MAX))
 }
