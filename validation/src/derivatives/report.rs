@@ -97,7 +97,7 @@ impl Finding {
 
     /// What is reported of two findings: one that fails before one that passes, the larger error otherwise.
     #[must_use]
-    pub(super) fn worse(self, other: Self) -> Self {
+    pub fn worse(self, other: Self) -> Self {
         let key = |f: &Self| (f.verdict(), if f.err.is_nan() { f64::INFINITY } else { f.err });
         let standard = match (self.standard, other.standard) {
             (Some(a), Some(b)) => Some(a.max(b)),

@@ -10,6 +10,7 @@ mod linearize;
 mod model_args;
 mod simulate;
 mod style;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ enum Command {
     Simulate(simulate::Arguments),
     Linearize(linearize::Arguments),
     Conform(conform::Arguments),
+    Validate(validate::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(arguments, out),
         Command::Linearize(arguments) => linearize::run(arguments, out),
         Command::Conform(arguments) => conform::run(arguments, out),
+        Command::Validate(arguments) => validate::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),
     };
     match result {
