@@ -32,7 +32,7 @@ const CELLS: usize = 150;
 /// Sizes.
 const MAP: u32 = 560 * UPX;
 const LEFT: u32 = 64 * UPX;
-const TOP: u32 = 74 * UPX;
+const TOP: u32 = 62 * UPX;
 const BOTTOM: u32 = 16 * UPX;
 const SCALE: u32 = 190 * UPX;
 /// Colours from the smallest to the largest value: light to dark, also in grey print.
@@ -160,7 +160,7 @@ impl HeatMap {
         let mut y = top + 18 * PX;
         swatch(y, 11 * PX, ABOVE.filled())?;
         text(&format!("above 1e{high}"), (x + 23 * PX, y + 5 * PX))?;
-        y += 18 * PX;
+        y += 22 * PX;
         let steps = high - low;
         let step = (110 / steps.max(1)).clamp(4, 18) * PX;
         for k in 0..steps {
@@ -174,7 +174,7 @@ impl HeatMap {
             y += step;
         }
         text(&format!("1e{low} and less"), (x + 23 * PX, y))?;
-        y += 14 * PX;
+        y += 18 * PX;
         swatch(y, 11 * PX, BORDER.stroke_width(UPX))?;
         text("equal to the last bit", (x + 23 * PX, y + 5 * PX))?;
         if !self.absent.is_empty() {

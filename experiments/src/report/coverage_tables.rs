@@ -6,13 +6,18 @@ use dualstep_validation::derivatives::{
     NO_ACTUATOR,
 };
 
+use dualstep_validation::tolerance;
+
 use super::tables::{Cell, Mark, Table, Tone, number};
+
+/// Errors up to here have light squares, up to the tolerance dark ones.
+pub(super) const LIGHT: f64 = 1e-13;
 
 /// Features by integrators, those that no model exercises in one line a group.
 pub(super) fn features(coverage: &Coverage) -> Table {
     let mut head = vec!["kind", "feature"];
     head.extend(INTEGRATORS.map(|(_, name)| name));
-    let mut table = Table::new("Coverage: features by integrators", &head).note(
+    let mut table = Table::new("Features by integrator", &head).note(
         "Largest error of the closed form against dual numbers in the rows and columns that a feature touches, and in \
          how many states of all models it was compared.",
     );
@@ -31,12 +36,15 @@ pub(super) fn features(coverage: &Coverage) -> Table {
             table.rows.push(line);
         }
         if !absent.is_empty() {
-            let mut line = vec![Cell::muted(title), Cell::muted(absent.join(", "))];
-            line.extend(INTEGRATORS.map(|_| Cell::muted("not exercised")));
-            table.rows.push(line);
+            table.rows.push(vec![Cell::muted(title), not_exercised(&absent, head.len() - 1)]);
         }
     }
     table
+}
+
+/// Names of what no model has, over several columns.
+fn not_exercised(names: &[&str], span: usize) -> Cell {
+    Cell { span, ..Cell::muted(format!("not exercised: {}", names.join(", "))) }
 }
 
 fn cell(measured: &Measured) -> Cell {
@@ -58,27 +66,45 @@ pub(super) fn combinations(coverage: &Coverage) -> Table {
     let mut head = vec!["joint", "actuator"];
     head.extend(FORCES_ON_JOINTS);
     let names: Vec<&str> = INTEGRATORS.iter().map(|(_, name)| *name).collect();
-    let mut table = Table::new("Coverage: integrator × joint × actuator × force", &head).note(format!(
-        "Where a joint is driven by an actuator with these activation dynamics (none: force follows control) and feels \
-         this force: the largest error of the closed form in its rows and columns, over all integrators. The squares \
-         are {}, from left to right: filled where measured, hollow where there is no closed form to compare, a dot \
-         where not exercised.",
-        names.join(", ")
+    let mut table = Table::new("Integrator × joint × actuator × force", &head).note(format!(
+        "Where a joint is driven by an actuator with these activation dynamics and feels this force: the largest error of \
+         the closed form against dual numbers in its rows and columns, over all states and integrators. The squares are \
+         {}, from left to right: light up to {LIGHT:.0e}, dark up to {:.0e}, orange above, hollow where there is no \
+         closed form to compare, a dot where no state could be compared. Blank: not exercised.",
+        names.join(", "),
+        tolerance::ANALYTIC_DUAL
     ));
     table.numbers = (0..head.len()).map(|k| k >= 2).collect();
     let actuators = || std::iter::once(NO_ACTUATOR).chain(DYNAMICS.map(|(_, name)| name));
     for (_, joint) in JOINTS {
         let mut title = joint;
+        let mut absent = Vec::new();
         for actuator in actuators() {
+            if !coverage.combinations.iter().any(|row| row.of[..2] == [joint, actuator]) {
+                absent.push(driven(actuator));
+                continue;
+            }
             let of = |force: &str| {
                 coverage.combinations.iter().find(|row| row.of == [joint, actuator, force])
             };
-            let mut line = vec![Cell::muted(std::mem::take(&mut title)), Cell::new(actuator)];
+            let mut line = vec![
+                Cell::new(std::mem::take(&mut title)).tone(Tone::Strong),
+                Cell::new(driven(actuator)),
+            ];
             line.extend(FORCES_ON_JOINTS.map(|force| meeting(of(force))));
             table.rows.push(line);
         }
+        if !absent.is_empty() {
+            let title = Cell::new(title).tone(Tone::Strong);
+            table.rows.push(vec![title, not_exercised(&absent, head.len() - 1)]);
+        }
     }
     table
+}
+
+/// An actuator on a joint, in words.
+fn driven(actuator: &'static str) -> &'static str {
+    if actuator == "none" { "no dynamics" } else { actuator }
 }
 
 fn meeting(row: Option<&Meeting>) -> Cell {

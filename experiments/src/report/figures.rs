@@ -20,7 +20,8 @@ pub(super) fn v_curve(case: &Case) -> Result<Option<String>, PlotError> {
             chart.curves.insert(0, Curve::slope(name, order, through));
         }
     }
-    let figure = Figure { title: String::new(), columns: 1, charts: vec![chart] };
+    let title = format!("Differences under {}", case.integrator);
+    let figure = Figure { title, columns: 1, charts: vec![chart] };
     figure.svg().map(Some)
 }
 
@@ -34,7 +35,8 @@ pub(super) fn block_curves(case: &Case) -> Result<Option<String>, PlotError> {
     if charts.is_empty() {
         return Ok(None);
     }
-    Figure { title: String::new(), columns: 3, charts }.svg().map(Some)
+    let title = format!("Differences under {}, block by block", case.integrator);
+    Figure { title, columns: 3, charts }.svg().map(Some)
 }
 
 fn chart(title: &str, measured: &Measured) -> Chart {

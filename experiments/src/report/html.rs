@@ -1,6 +1,7 @@
 //! The report as one HTML page: styles and figures are in it, and nothing is loaded.
 
 use dualstep_validation::derivatives::{Case, Verdict};
+use dualstep_validation::tolerance::ANALYTIC_DUAL;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::tables::{Cell, Mark, Table, Tone};
@@ -8,8 +9,6 @@ use super::{Document, Subject, coverage_tables, figures, tables, text};
 use crate::plot::PlotError;
 
 const STYLE: &str = include_str!("style.css");
-/// What the largest error may be for the lighter of two squares.
-const ROUNDING: f64 = 1e-13;
 
 /// The page.
 pub(super) fn page(document: &Document) -> Result<String, PlotError> {
@@ -169,7 +168,13 @@ fn table(table: &Table, kind: &str) -> Markup {
                 @if !headless {
                     thead { tr {
                         @for (k, text) in table.head.iter().enumerate() {
-                            th.n[aligned(k)] { (text) }
+                            // names of integrators may break
+                            th.n[aligned(k)] {
+                                @for (k, part) in text.split('_').enumerate() {
+                                    @if k > 0 { "_" wbr; }
+                                    (part)
+                                }
+                            }
                         }
                     } }
                 }
@@ -195,7 +200,7 @@ fn cell(cell: &Cell, number: bool) -> Markup {
         Tone::Fail => "fail",
     };
     html! {
-        td.n[number] class=(tone) {
+        td.n[number].(tone) colspan=[(cell.span > 1).then_some(cell.span)] {
             @if !cell.marks.is_empty() {
                 span.marks { @for mark in &cell.marks { i class=(square(*mark)) {} } }
             }
@@ -209,8 +214,8 @@ fn cell(cell: &Cell, number: bool) -> Markup {
 
 fn square(mark: Mark) -> &'static str {
     match mark {
-        Mark::Measured(err) if err <= ROUNDING => "low",
-        Mark::Measured(err) if err <= 1e-11 => "high",
+        Mark::Measured(err) if err <= coverage_tables::LIGHT => "low",
+        Mark::Measured(err) if err <= ANALYTIC_DUAL => "high",
         Mark::Measured(_) => "above",
         Mark::Without => "without",
         Mark::Absent => "absent",

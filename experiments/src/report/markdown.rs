@@ -116,7 +116,9 @@ fn table(out: &mut String, table: &Table) {
     let rule = |number: &bool| if *number { "---:" } else { "---" }.to_owned();
     out.push_str(&line(table.numbers.iter().map(rule).collect()));
     for row in &table.rows {
-        out.push_str(&line(row.iter().map(cell).collect()));
+        let mut cells: Vec<String> = row.iter().map(cell).collect();
+        cells.resize(table.head.len(), String::new());
+        out.push_str(&line(cells));
     }
     out.push('\n');
 }

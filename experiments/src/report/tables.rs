@@ -27,6 +27,8 @@ pub(super) struct Cell {
     pub tone: Tone,
     /// Small squares before the text, one for each integrator.
     pub marks: Vec<Mark>,
+    /// Columns that the cell takes, if more than one; those that it covers are not listed.
+    pub span: usize,
     /// Where the text leads, in HTML.
     pub link: Option<String>,
 }
@@ -271,7 +273,7 @@ pub(super) fn worst_entries(case: &Case) -> Table {
 }
 
 fn worst_entry(block: &BlockReport, method: Compared) -> Option<Vec<Cell>> {
-    let method_cell = Cell::new(method.to_string());
+    let method_cell = Cell::new(short(method));
     if let Some(f) = block.by(method) {
         let equal = f.entry.iter().all(String::is_empty);
         let entry = if equal {
@@ -301,6 +303,16 @@ fn worst_entry(block: &BlockReport, method: Compared) -> Option<Vec<Cell>> {
         dash(),
         Cell::verdict(Verdict::NotCompared),
     ])
+}
+
+/// The method, as the heads of tables have it.
+fn short(method: Compared) -> &'static str {
+    match method {
+        Compared::ClosedForm => "closed form",
+        Compared::Centered => "centred",
+        Compared::Forward => "forward",
+        Compared::Hybrid => "hybrid",
+    }
 }
 
 /// The closed form under all integrators.
@@ -400,14 +412,18 @@ fn branches(side: Option<&Branches>) -> [Cell; 3] {
 
 /// Where columns come from by default.
 pub(super) fn origins(case: &Case) -> Table {
-    let head = ["matrices", "by", "#columns", "origin", "why"];
+    let head = ["matrices", "by", "columns", "origin", "why"];
     let title = format!("Where columns come from by default, {}", case.integrator);
     let mut table = Table::new(title, &head);
     for o in &case.origins {
         table.rows.push(vec![
             Cell::new(o.matrices),
             Cell::new(o.by.clone()),
-            Cell::new(o.count.to_string()),
+            Cell::new(if o.columns.len() == o.of {
+                format!("all {}", o.of)
+            } else {
+                format!("{} of {}: {}", o.columns.len(), o.of, o.columns.join(", "))
+            }),
             Cell::new(o.origin.clone()),
             Cell::new(o.why.clone()),
         ]);

@@ -145,6 +145,7 @@ fn heat_map(samples: &[(&str, &Sample)]) -> HeatMap {
 
 /// Columns that come from the same method for the same reason, in order.
 fn origins(m: &Model, sample: &Sample) -> Vec<Origins> {
+    let names: Vec<String> = state_names(m).into_iter().chain(ctrl_names(m)).collect();
     let mut found: Vec<Origins> = Vec::new();
     for (matrices, columns) in ["A B", "C D"].into_iter().zip(&sample.columns) {
         if matrices == "C D" && m.nsensordata == 0 {
@@ -152,15 +153,21 @@ fn origins(m: &Model, sample: &Sample) -> Vec<Origins> {
         }
         for by in [By::Position, By::Velocity, By::Activation, By::Control] {
             let range = Block { of: Output::Velocity, by }.columns(m);
-            for column in &columns[range] {
-                let (origin, why) = (column.origin.to_string(), why(*column));
-                let by = by.to_string();
+            for (name, column) in names[range.clone()].iter().zip(&columns[range.clone()]) {
+                let (origin, why, by) = (column.origin.to_string(), why(*column), by.to_string());
                 let same = |o: &&mut Origins| {
                     o.matrices == matrices && o.by == by && o.origin == origin && o.why == why
                 };
                 match found.iter_mut().find(same) {
-                    Some(known) => known.count += 1,
-                    None => found.push(Origins { matrices, by, count: 1, origin, why }),
+                    Some(known) => known.columns.push(name.clone()),
+                    None => found.push(Origins {
+                        matrices,
+                        by,
+                        columns: vec![name.clone()],
+                        of: range.len(),
+                        origin,
+                        why,
+                    }),
                 }
             }
         }

@@ -161,11 +161,14 @@ fn forces(m: &Model) -> Vec<(&'static str, Touch)> {
             dofs(m, |i| compensates_gravity(m) && compensated(i), true, false)
         }),
         ("joint spring", dofs(m, |i| springs && !poly::is_zero(&stiffness(i)), true, false)),
-        ("… polynomial", dofs(m, |i| springs && bent(&stiffness(i)), true, false)),
+        ("polynomial joint spring", dofs(m, |i| springs && bent(&stiffness(i)), true, false)),
         ("joint damper", {
             dofs(m, |i| dampers && !poly::is_zero(&m.dof_damping_eff[*i]), false, true)
         }),
-        ("… polynomial", dofs(m, |i| dampers && bent(&m.dof_damping_eff[*i]), false, true)),
+        (
+            "polynomial joint damper",
+            dofs(m, |i| dampers && bent(&m.dof_damping_eff[*i]), false, true),
+        ),
         ("armature", dofs(m, |i| m.dof_armature_eff[*i] != 0.0, true, true)),
         ("tendon spring", {
             tendons(m, |t| springs && !poly::is_zero(&tendon_stiffness(m, t)), true, false)

@@ -210,8 +210,10 @@ pub struct Origins {
     pub matrices: &'static str,
     /// What they differentiate by: `q`, `v`, `act` or `u`.
     pub by: String,
-    /// How many.
-    pub count: usize,
+    /// Their names.
+    pub columns: Vec<String>,
+    /// How many columns differentiate by that.
+    pub of: usize,
     /// The method.
     pub origin: String,
     /// Why that method.
