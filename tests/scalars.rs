@@ -166,6 +166,7 @@ fn products<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
         ("apply_ft", applied),
         ("dof_point_velocity", vectors(&axes)),
         ("objects", objects(m, d)),
+        ("clamped", clamped(m, d)),
         ("curves", curves(m, d)),
         ("differentiate_pos", tangents(m, d)),
     ]
@@ -182,6 +183,12 @@ fn objects<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
         out.extend(smooth::object_acceleration(m, d, ObjType::Body, b, true).to_array());
     }
     out
+}
+
+/// Which sensor values are clamped, as 0 and 1.
+fn clamped<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
+    let flags = (0..m.nsensor).flat_map(|i| sensor::clamped(m, d, i));
+    flags.map(|clamped| T::lift(f64::from(u8::from(clamped)))).collect()
 }
 
 /// Curves of muscles and springs, activations.

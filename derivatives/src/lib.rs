@@ -22,6 +22,7 @@
 //! | [`mjd_inverse`] | of inverse dynamics by position, velocity and acceleration |
 //! | [`mjd_acceleration`] | of `qacc` in continuous time, by position, velocity, activation and control |
 //! | [`mjd_smooth_hessian`] | the same a second time, along a direction |
+//! | [`mjd_sensors`] | of sensors by position, velocity, activation and control: C and D |
 //! | [`mjd_quat_integrate`], [`mjd_sub_quat`], [`mjd_integrate_pos`] | of moving on the manifold of positions |
 
 pub mod tangent;
@@ -34,11 +35,13 @@ pub mod rne_pos;
 pub mod smooth;
 pub mod actuator;
 pub mod dynamics;
+pub mod sensor;
 
 mod kinks;
 pub mod finite_diff;
 pub mod dual;
 mod rk4;
+mod implicit;
 pub mod analytic;
 
 pub mod transition;
@@ -56,6 +59,7 @@ pub use dynamics::{
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
 pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, TransitionError};
 pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
+pub use sensor::{SensorDeriv, mjd_sensors};
 pub use smooth::{SmoothDeriv, mjd_smooth_pos};
 pub use trajectory::{Knot, TrajectoryError, TrajectoryWorkspace, linearize_trajectory};
 pub use transition::{

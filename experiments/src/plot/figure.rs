@@ -65,6 +65,12 @@ impl Axis {
         Self { scale: Scale::Log, ..Self::linear(title, unit) }
     }
 
+    /// Quantity and unit, as they stand at the axis.
+    pub fn label(&self) -> String {
+        let Self { title, unit, .. } = self;
+        if unit.is_empty() { title.clone() } else { format!("{title} [{unit}]") }
+    }
+
     /// Shows this range, instead of that of the curves.
     #[must_use]
     pub fn range(self, range: Range<f64>) -> Self {
@@ -85,9 +91,14 @@ pub enum Mark {
     Points,
     /// A dashed horizontal line through the first point, across the whole chart: a baseline.
     Level,
-    /// A thin grey line through the first point, y ~ xⁿ, across the whole chart: something to compare slopes
-    /// with. Its name stands right below that point, and not in the legend. Both axes are logarithmic.
-    Slope(f64),
+    /// A thin grey piece of a line through the first point, y ~ xⁿ: something to compare slopes with, on
+    /// logarithmic axes. Its name is not in the legend.
+    Slope {
+        /// The exponent n.
+        order: f64,
+        /// Its name stands left above that point, instead of right below.
+        above: bool,
+    },
 }
 
 /// A curve. Curves of one name share an entry of the legend, and a colour.
@@ -101,12 +112,14 @@ pub struct Curve {
     pub mark: Mark,
     /// Colour: an index into a list of eight; none: the next one.
     pub color: Option<usize>,
+    /// Width of the line in pixels. Where curves coincide, those drawn first should be wider.
+    pub width: u32,
 }
 
 impl Curve {
     /// Points joined by lines.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        Self { name: name.into(), points, mark: Mark::LinePoints, color: None }
+        Self { name: name.into(), points, mark: Mark::LinePoints, color: None, width: 2 }
     }
 
     /// A dashed horizontal baseline.
@@ -114,9 +127,15 @@ impl Curve {
         Self { mark: Mark::Level, ..Self::new(name, vec![(1.0, y)]) }
     }
 
-    /// A line y ~ xⁿ through a point, on logarithmic axes.
+    /// A line y ~ xⁿ through a point, on logarithmic axes, its name right below: for a place below a curve.
     pub fn slope(name: impl Into<String>, order: f64, through: (f64, f64)) -> Self {
-        Self { mark: Mark::Slope(order), ..Self::new(name, vec![through]) }
+        let mark = Mark::Slope { order, above: false };
+        Self { mark, width: 1, ..Self::new(name, vec![through]) }
+    }
+
+    /// The same, its name left above: for a place above a curve.
+    pub fn slope_above(name: impl Into<String>, order: f64, through: (f64, f64)) -> Self {
+        Self { mark: Mark::Slope { order, above: true }, ..Self::slope(name, order, through) }
     }
 
     /// Changes what it looks like.
@@ -129,6 +148,12 @@ impl Curve {
     #[must_use]
     pub fn color(self, color: usize) -> Self {
         Self { color: Some(color), ..self }
+    }
+
+    /// Changes the width of its line, in pixels.
+    #[must_use]
+    pub fn width(self, width: u32) -> Self {
+        Self { width, ..self }
     }
 }
 
@@ -172,25 +197,38 @@ impl Figure {
     /// # Errors
     /// If the drawing library fails.
     pub fn svg(&self) -> Result<String, PlotError> {
+        self.draw(true)
+    }
+
+    /// The same without the legend, for a figure beside another that has it.
+    ///
+    /// # Errors
+    /// If the drawing library fails.
+    pub fn svg_without_legend(&self) -> Result<String, PlotError> {
+        self.draw(false)
+    }
+
+    fn draw(&self, with_legend: bool) -> Result<String, PlotError> {
         let columns = self.columns.clamp(1, 8);
         let rows = self.charts.len().div_ceil(columns).clamp(1, 100);
         let legend = self.legend();
-        let least = u32::try_from(legend.len()).unwrap_or(u32::MAX).min(100) + 1;
-        let least = least * LINE.unsigned_abs();
+        let lines = if with_legend { legend.len() + 1 } else { 0 };
+        let least = u32::try_from(lines).unwrap_or(u32::MAX).min(100) * LINE.unsigned_abs();
         let times = |size: u32, n: usize| size * u32::try_from(n).unwrap_or(1);
-        let width = times(CHART.0, columns) + LEGEND;
+        let charts_width = times(CHART.0, columns);
+        let width = charts_width + if with_legend { LEGEND } else { 0 };
         let height = HEAD + times(CHART.1, rows).max(least);
         picture((width, height), |root| {
             let (head, body) = root.split_vertically(HEAD);
             let style = font(19).color(&INK);
             head.draw(&Text::new(self.title.clone(), (14 * PX, 14 * PX), style))
                 .map_err(message)?;
-            let (charts, right) = body.split_horizontally(width - LEGEND);
+            let (charts, right) = body.split_horizontally(charts_width);
             let areas = charts.split_evenly((rows, columns));
             for (area, chart) in areas.iter().zip(&self.charts) {
                 chart.draw(area, &legend)?;
             }
-            draw_legend(&right, &legend)
+            if with_legend { draw_legend(&right, &legend) } else { Ok(()) }
         })
     }
 
@@ -199,7 +237,7 @@ impl Figure {
         let mut entries: Vec<Entry> = Vec::new();
         let mut next = 0;
         for curve in self.charts.iter().flat_map(|chart| &chart.curves) {
-            let slope = matches!(curve.mark, Mark::Slope(_));
+            let slope = matches!(curve.mark, Mark::Slope { .. });
             if slope || entries.iter().any(|entry| entry.name == curve.name) {
                 continue;
             }
@@ -211,7 +249,8 @@ impl Figure {
                     COLORS[(next - 1) % COLORS.len()]
                 }
             };
-            entries.push(Entry { name: curve.name.clone(), mark: curve.mark, color });
+            let Curve { name, mark, width, .. } = curve.clone();
+            entries.push(Entry { name, mark, color, width });
         }
         entries.sort_by_key(|entry| entry.mark == Mark::Level);
         entries
@@ -223,6 +262,7 @@ struct Entry {
     name: String,
     mark: Mark,
     color: RGBColor,
+    width: u32,
 }
 
 /// Shows each entry beside what it looks like.
@@ -230,10 +270,9 @@ fn draw_legend(area: &Area<'_>, entries: &[Entry]) -> Result<(), String> {
     let mut y = MARGIN[2] + 8 * PX;
     for entry in entries {
         let (from, to) = ((6 * PX, y), (34 * PX, y));
-        stroke(area, entry.mark, entry.color, &[from, to])?;
-        if matches!(entry.mark, Mark::LinePoints | Mark::Points) {
-            dot(area, entry.color, (20 * PX, y))?;
-        }
+        let pen = Pen { mark: entry.mark, color: entry.color, width: entry.width };
+        pen.stroke(area, &[from, to])?;
+        pen.dot(area, (20 * PX, y))?;
         let style = font(13).color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(entry.name.clone(), (42 * PX, y), style)).map_err(message)?;
         y += LINE;
@@ -241,27 +280,35 @@ fn draw_legend(area: &Area<'_>, entries: &[Entry]) -> Result<(), String> {
     Ok(())
 }
 
-/// A line as this mark has it.
-fn stroke(
-    area: &Area<'_>,
+/// What lines and points are drawn with.
+struct Pen {
     mark: Mark,
     color: RGBColor,
-    points: &[(i32, i32)],
-) -> Result<(), String> {
-    let width = if matches!(mark, Mark::Slope(_)) { UPX } else { 2 * UPX };
-    let style = color.stroke_width(width);
-    match mark {
-        Mark::Points => Ok(()),
-        Mark::Dashed | Mark::Level => {
-            let dashes = DashedPathElement::new(points.iter().copied(), 6 * UPX, 4 * UPX, style);
-            area.draw(&dashes).map_err(message)
-        }
-        _ => area.draw(&PathElement::new(points.to_vec(), style)).map_err(message),
-    }
+    width: u32,
 }
 
-fn dot(area: &Area<'_>, color: RGBColor, at: (i32, i32)) -> Result<(), String> {
-    area.draw(&Circle::new(at, 3 * PX, color.filled())).map_err(message)
+impl Pen {
+    /// A line as the mark has it.
+    fn stroke(&self, area: &Area<'_>, points: &[(i32, i32)]) -> Result<(), String> {
+        let style = self.color.stroke_width(self.width * UPX);
+        let points = points.iter().copied();
+        match self.mark {
+            Mark::Points => Ok(()),
+            Mark::Dashed | Mark::Level => {
+                area.draw(&DashedPathElement::new(points, 6 * UPX, 4 * UPX, style)).map_err(message)
+            }
+            _ => area.draw(&PathElement::new(points.collect::<Vec<_>>(), style)).map_err(message),
+        }
+    }
+
+    /// A point, where the mark has points.
+    fn dot(&self, area: &Area<'_>, at: (i32, i32)) -> Result<(), String> {
+        if !matches!(self.mark, Mark::LinePoints | Mark::Points) {
+            return Ok(());
+        }
+        let radius = 2 * PX + i32::try_from(self.width).unwrap_or(2) * PX / 2;
+        area.draw(&Circle::new(at, radius, self.color.filled())).map_err(message)
+    }
 }
 
 /// Maps an axis to drawing units.
@@ -298,6 +345,13 @@ impl Map {
             let every = ((end - start) / 7.0).ceil().max(1.0);
             let first = (start / every).ceil() * every;
             return steps(first, every, end).map(|k| (10_f64.powf(k), power(k))).collect();
+        }
+        if self.scale == Scale::Log && end - start >= 0.5 {
+            // 1, 2, 5 of every decade
+            let numbers = steps(start.floor(), 1.0, end)
+                .flat_map(|k| [1.0, 2.0, 5.0].map(|x| x * 10_f64.powf(k)));
+            let inside = numbers.filter(|x| (start..=end).contains(&x.log10()));
+            return inside.map(|x| (x, number(x))).collect();
         }
         let (low, high) = match self.scale {
             Scale::Linear => (start, end),
@@ -339,7 +393,7 @@ impl Chart {
         let frame = [left, end(width, right), top, end(height, bottom)];
         // guides fit into the range of the others
         let data = || {
-            let curves = self.curves.iter().filter(|c| !matches!(c.mark, Mark::Slope(_)));
+            let curves = self.curves.iter().filter(|c| !matches!(c.mark, Mark::Slope { .. }));
             curves.flat_map(|c| c.points.iter().map(|p| (c.mark == Mark::Level, p)))
         };
         let x = data().filter(|(level, _)| !level).map(|(_, p)| &p.0);
@@ -377,17 +431,12 @@ impl Chart {
 
         let middle = i32::midpoint(left, right);
         text(self.title.clone(), (middle, top - 9 * PX), 14, (HPos::Center, VPos::Bottom))?;
-        text(label(&self.x), (middle, bottom + 26 * PX), 13, (HPos::Center, VPos::Top))?;
+        text(self.x.label(), (middle, bottom + 26 * PX), 13, (HPos::Center, VPos::Top))?;
         let style = font(13).transform(FontTransform::Rotate270).color(&INK);
         let style = style.pos(Pos::new(HPos::Center, VPos::Top));
         let at = (10 * PX, i32::midpoint(top, bottom));
-        area.draw(&Text::new(label(&self.y), at, style)).map_err(message)
+        area.draw(&Text::new(self.y.label(), at, style)).map_err(message)
     }
-}
-
-fn label(axis: &Axis) -> String {
-    let Axis { title, unit, .. } = axis;
-    if unit.is_empty() { title.clone() } else { format!("{title} [{unit}]") }
 }
 
 fn draw_curve(
@@ -404,15 +453,23 @@ fn draw_curve(
     if let (Mark::Level, Some((_, py))) = (curve.mark, curve.points.first()) {
         places = [left, right].map(|px| Some((px, y.place(*py)?))).into();
     }
-    if let (Mark::Slope(order), Some(&(px, py))) = (curve.mark, curve.points.first()) {
-        let far = [10_f64.powf(x.range.start), 10_f64.powf(x.range.end)];
-        places = far.map(|end| place(&(end, py * (end / px).powf(order)))).into();
+    if let (Mark::Slope { order, above }, Some(&(px, py))) = (curve.mark, curve.points.first()) {
+        // some of the width of the chart
+        let half = (x.range.end - x.range.start) / 7.0;
+        let ends = [10_f64.powf(-half), 10_f64.powf(half)];
+        places = ends.map(|k| place(&(px * k, py * k.powf(order)))).into();
         if let Some((px, py)) = place(&(px, py)) {
-            let style = font(11).color(&color).pos(Pos::new(HPos::Left, VPos::Top));
-            let at = (round(px) + 5 * PX, round(py) + 2 * PX);
+            let (pos, dx, dy) = if above {
+                (Pos::new(HPos::Right, VPos::Bottom), -5 * PX, -2 * PX)
+            } else {
+                (Pos::new(HPos::Left, VPos::Top), 5 * PX, 2 * PX)
+            };
+            let style = font(11).color(&color).pos(pos);
+            let at = (round(px) + dx, round(py) + dy);
             area.draw(&Text::new(curve.name.clone(), at, style)).map_err(message)?;
         }
     }
+    let pen = Pen { mark: curve.mark, color, width: curve.width };
     // gaps where a point is missing, ends where the line leaves the frame
     let mut line: Vec<(i32, i32)> = Vec::new();
     for pair in places.windows(2) {
@@ -422,18 +479,16 @@ fn draw_curve(
         };
         let Some((from, to)) = piece else { continue };
         if line.last() != Some(&from) {
-            stroke(area, curve.mark, color, &std::mem::take(&mut line))?;
+            pen.stroke(area, &std::mem::take(&mut line))?;
             line.push(from);
         }
         line.push(to);
     }
-    stroke(area, curve.mark, color, &line)?;
-    if matches!(curve.mark, Mark::LinePoints | Mark::Points) {
-        let [left, right, top, bottom] = *frame;
-        for at in places.into_iter().flatten().map(|(px, py)| (round(px), round(py))) {
-            if (left..=right).contains(&at.0) && (top..=bottom).contains(&at.1) {
-                dot(area, color, at)?;
-            }
+    pen.stroke(area, &line)?;
+    let [left, right, top, bottom] = *frame;
+    for at in places.into_iter().flatten().map(|(px, py)| (round(px), round(py))) {
+        if (left..=right).contains(&at.0) && (top..=bottom).contains(&at.1) {
+            pen.dot(area, at)?;
         }
     }
     Ok(())
@@ -487,6 +542,7 @@ mod tests {
             assert!(text.contains(part), "{part}");
         }
         assert_eq!(text.matches("measured").count(), 1);
+        assert!(!figure.svg_without_legend().unwrap().contains("measured"));
     }
 
     #[test]
@@ -516,6 +572,7 @@ mod tests {
         assert_eq!(labels(&map(Scale::Linear, -0.3..0.1)), ["-0.3", "-0.2", "-0.1", "0", "0.1"]);
         assert_eq!(labels(&map(Scale::Log, -2.0..1.0)), ["10⁻²", "10⁻¹", "10⁰", "10¹"]);
         assert_eq!(labels(&map(Scale::Log, -12.2..-1.0)).first().unwrap(), "10⁻¹²");
+        assert_eq!(labels(&map(Scale::Log, 0.5..1.8)), ["5", "10", "20", "50"]);
         assert_eq!(map(Scale::Log, -2.0..0.0).place(0.1), Some(50.0));
         assert_eq!(map(Scale::Log, -2.0..0.0).place(0.0), None);
     }

@@ -72,7 +72,7 @@ pub(super) fn combinations(coverage: &Coverage) -> Table {
          {}, from left to right: light up to {LIGHT:.0e}, dark up to {:.0e}, orange above, hollow where there is no \
          closed form to compare, a dot where no state could be compared. Blank: not exercised.",
         names.join(", "),
-        tolerance::ANALYTIC_DUAL
+        tolerance::CLOSED_FORM
     ));
     table.numbers = (0..head.len()).map(|k| k >= 2).collect();
     let actuators = || std::iter::once(NO_ACTUATOR).chain(DYNAMICS.map(|(_, name)| name));

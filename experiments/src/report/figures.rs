@@ -26,17 +26,23 @@ pub(super) fn v_curve(case: &Case) -> Result<Option<String>, PlotError> {
 }
 
 /// V-curves block by block.
-pub(super) fn block_curves(case: &Case) -> Result<Option<String>, PlotError> {
+pub(super) fn block_curves(case: &Case) -> Result<Vec<String>, PlotError> {
     let charts: Vec<Chart> = case
         .curves
         .iter()
         .filter_map(|curve| Some(chart(&curve.block?.to_string(), curve)))
         .collect();
-    if charts.is_empty() {
-        return Ok(None);
-    }
-    let title = format!("Differences under {}, block by block", case.integrator);
-    Figure { title, columns: 3, charts }.svg().map(Some)
+    let title = |k| match k {
+        0 => format!("Differences under {}, block by block", case.integrator),
+        _ => String::new(),
+    };
+    // as many as a printed page has room for
+    let pages = charts.chunks(9).enumerate();
+    pages
+        .map(|(k, charts)| {
+            Figure { title: title(k), columns: 3, charts: charts.to_vec() }.svg_without_legend()
+        })
+        .collect()
 }
 
 fn chart(title: &str, measured: &Measured) -> Chart {

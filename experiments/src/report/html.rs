@@ -1,7 +1,7 @@
 //! The report as one HTML page: styles and figures are in it, and nothing is loaded.
 
 use dualstep_validation::derivatives::{Case, Verdict};
-use dualstep_validation::tolerance::ANALYTIC_DUAL;
+use dualstep_validation::tolerance::CLOSED_FORM;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::tables::{Cell, Mark, Table, Tone};
@@ -66,7 +66,7 @@ fn summary(document: &Document, title: &str) -> Markup {
                 @for (term, meaning) in text::DEFINITIONS { dt { (term) } dd { (meaning) } }
             }
         }
-        section.page {
+        section {
             h2 { "Method" }
             @for paragraph in text::METHOD { p { (paragraph) } }
             h3 { "References" }
@@ -133,7 +133,7 @@ fn figures_of(subject: &Subject, case: &Case) -> Result<Markup, PlotError> {
         Some(map) => Some(figures::heat(&subject.report, case, map)?),
         None => None,
     };
-    let figure = |svg: &Option<String>, kind: &str, caption: Markup| {
+    let figure = |svg: Option<&String>, kind: &str, caption: Markup| {
         html! {
             @if let Some(svg) = svg {
                 figure class=(kind) { (PreEscaped(svg)) figcaption { (caption) } }
@@ -141,13 +141,17 @@ fn figures_of(subject: &Subject, case: &Case) -> Result<Markup, PlotError> {
         }
     };
     Ok(html! {
-        (figure(&curve, "single", html! {
+        (figure(curve.as_ref(), "single", html! {
             "Error of differences over the size of their nudges, under " (case.integrator) ": the largest of all \
              entries and states. Dashed: the closed form against dual numbers, and the change of dual numbers when \
              the state is changed in its last bit. Grey: the slopes that are expected."
         }))
-        (figure(&blocks, "grid", html! { "The same block by block." }))
-        (figure(&heat, "heat", html! {
+        @for (k, svg) in blocks.iter().enumerate() {
+            (figure(Some(svg), "grid", html! {
+                @if k + 1 == blocks.len() { "The same block by block." }
+            }))
+        }
+        (figure(heat.as_ref(), "heat", html! {
             "Largest error of each entry of [A B; C D] over all states, relative to its block; red above the \
              tolerance of 1e-11, blank where both agree to the last bit."
             @if case.heat_map.as_ref().is_some_and(|map| map.rows.max(map.columns) > 150) {
@@ -161,7 +165,7 @@ fn table(table: &Table, kind: &str) -> Markup {
     let aligned = |k: usize| table.numbers.get(k).copied().unwrap_or(false);
     let headless = table.head.iter().all(|text| text.is_empty());
     html! {
-        div.table {
+        div.table.keep[table.rows.len() <= 18] {
             @if !table.title.is_empty() { h3 { (table.title) } }
             @if !table.note.is_empty() { p.note { (table.note) } }
             table class=(kind) {
@@ -199,8 +203,9 @@ fn cell(cell: &Cell, number: bool) -> Markup {
         Tone::Pass => "pass",
         Tone::Fail => "fail",
     };
+    let class = format!("{tone}{}", if number { " n" } else { "" });
     html! {
-        td.n[number].(tone) colspan=[(cell.span > 1).then_some(cell.span)] {
+        td class=(class) colspan=[(cell.span > 1).then_some(cell.span)] {
             @if !cell.marks.is_empty() {
                 span.marks { @for mark in &cell.marks { i class=(square(*mark)) {} } }
             }
@@ -215,7 +220,7 @@ fn cell(cell: &Cell, number: bool) -> Markup {
 fn square(mark: Mark) -> &'static str {
     match mark {
         Mark::Measured(err) if err <= coverage_tables::LIGHT => "low",
-        Mark::Measured(err) if err <= ANALYTIC_DUAL => "high",
+        Mark::Measured(err) if err <= CLOSED_FORM => "high",
         Mark::Measured(_) => "above",
         Mark::Without => "without",
         Mark::Absent => "absent",

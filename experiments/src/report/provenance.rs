@@ -2,11 +2,15 @@
 
 use serde::Serialize;
 
+use crate::findings::{commit, cpu};
+
 /// What was run, when and where.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provenance {
     /// Version of dualstep.
     pub version: &'static str,
+    /// Commit of the checkout that it runs in, with a plus sign if files differ from it.
+    pub commit: String,
     /// Whether the compiler optimized: times of other builds say little.
     pub optimized: bool,
     /// Date and time, UTC.
@@ -25,6 +29,7 @@ impl Provenance {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
         Self {
             version: env!("CARGO_PKG_VERSION"),
+            commit: commit(),
             optimized: !cfg!(debug_assertions),
             date: now,
             machine: machine(),
@@ -38,11 +43,5 @@ impl Provenance {
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    // Linux describes its processors there
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    match line {
-        Some((_, processor)) => format!("{}, {cores} cores, {system}", processor.trim()),
-        None => format!("{cores} cores, {system}"),
-    }
+    format!("{}, {cores} cores, {system}", cpu())
 }

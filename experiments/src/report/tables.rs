@@ -4,7 +4,7 @@ use dualstep_validation::derivatives::{
     BlockReport, Branches, Case, Compared, Finding, ModelReport, Verdict,
 };
 
-use super::timing::Timing;
+use super::timing::{BATCHES, Timing};
 use super::{Document, Subject};
 use crate::bench::Spread;
 
@@ -139,7 +139,7 @@ pub(super) fn provenance(document: &Document) -> Table {
     };
     let rows = [
         ("command", p.command.clone()),
-        ("dualstep", format!("{}{build}", p.version)),
+        ("dualstep", format!("{}, commit {}{build}", p.version, p.commit)),
         ("date", p.date.clone()),
         ("machine", format!("{}; {} threads", p.machine, p.threads)),
         ("compared", depth.to_owned()),
@@ -433,11 +433,11 @@ pub(super) fn origins(case: &Case) -> Table {
 
 /// Columns at a kink; none if there are none.
 pub(super) fn one_sided(case: &Case) -> Option<Table> {
-    let head = ["column", "side", "kink", "differences", "states"];
+    let head = ["columns", "side", "kink", "differences", "states"];
     let mut table = Table::new(format!("One-sided columns, {}", case.integrator), &head);
     for o in &case.one_sided {
         table.rows.push(vec![
-            Cell::new(o.column.clone()),
+            Cell::new(o.columns.join(", ")),
             Cell::new(o.side.clone()),
             text(o.kink.clone(), |kink| kink),
             Cell::new(if o.differences { "compared" } else { "left out" }),
@@ -451,8 +451,10 @@ pub(super) fn one_sided(case: &Case) -> Option<Table> {
 pub(super) fn timings(timings: &[Timing]) -> Table {
     let head = ["method", "#A, B [µs]", "#A, B, C, D [µs]", "#A, B over centred"];
     let mut table = Table::new("Times", &head).note(
-        "Of one linearization on one thread, through a workspace that is warm, methods taking turns: median and \
-         quartiles of nine measurements.",
+        format!(
+            "Of one linearization on one thread, through a workspace that is warm, methods taking turns: median and \
+             quartiles of {BATCHES} measurements.",
+        ),
     );
     let spread = |s: Option<Spread>| {
         text(s, |s| {

@@ -1,7 +1,5 @@
 //! Times of the methods on one model, on one thread.
 
-use std::time::Instant;
-
 use dualstep::{Data, Model};
 use dualstep_derivatives::{
     DerivativeConfig, FdConfig, Method, Transition, TransitionError, TransitionWorkspace,
@@ -12,6 +10,7 @@ use rayon::ThreadPoolBuilder;
 use serde::Serialize;
 
 use crate::bench::Spread;
+use crate::stopwatch::{Task, times};
 
 /// Time of a method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,20 +28,13 @@ pub struct Timing {
 }
 
 /// Measurements of each method.
-const ROUNDS: usize = 9;
-/// Time that a measurement takes at least, over several calls \[s\].
-const LEAST: f64 = 2e-3;
+pub(super) const BATCHES: usize = 15;
+/// Duration of a measurement \[s\].
+const BATCH_S: f64 = 5e-4;
+/// What times are compared with.
+const BASELINE: &str = "centred differences";
 
-/// One way to linearize, ready to run.
-struct Task {
-    workspace: TransitionWorkspace,
-    transition: Transition,
-    calls: usize,
-    us: Vec<f64>,
-}
-
-/// Times of all methods at a random state of the model, through workspaces that are warm. Methods take turns, so that
-/// a change of clock frequency meets all of them.
+/// Times of all methods at a random state of the model, through workspaces that are warm, methods taking turns.
 pub fn timings(m: &Model, seed: u64) -> Vec<Timing> {
     let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).build() else { return Vec::new() };
     let Some(state) = states(m, 1, seed).pop() else { return Vec::new() };
@@ -54,65 +46,65 @@ fn measure(m: &Model, d: &Data<f64>) -> Vec<Timing> {
         ("closed form", Method::Analytic, FdConfig::centered()),
         ("dual numbers", Method::Dual, FdConfig::centered()),
         ("hybrid", Method::Hybrid, FdConfig::centered()),
-        ("centred differences", Method::Fd, FdConfig::centered()),
+        (BASELINE, Method::Fd, FdConfig::centered()),
         ("forward differences", Method::Fd, FdConfig::forward()),
     ];
-    let mut tasks: Vec<[Result<Task, TransitionError>; 2]> = methods
-        .iter()
-        .map(|(_, method, fd)| {
-            let of = |sensors| {
-                let by = DerivativeConfig::by(*method);
-                Task::new(m, d, &DerivativeConfig { fd: *fd, sensors, threads: 1, ..by })
-            };
-            [of(false), of(true)]
-        })
-        .collect();
-    for _ in 0..ROUNDS {
-        for task in tasks.iter_mut().flatten().flatten() {
-            task.run(m, d);
+    // each method without and with sensors; those that fail have no time
+    let mut ready: Vec<(usize, bool, Ready)> = Vec::new();
+    let mut why_not = vec![None; methods.len()];
+    for (k, (_, method, fd)) in methods.iter().enumerate() {
+        for sensors in [false, true] {
+            let by = DerivativeConfig::by(*method);
+            let config = DerivativeConfig { fd: *fd, sensors, threads: 1, ..by };
+            match Ready::new(m, d, &config) {
+                Ok(_) if sensors && m.nsensordata == 0 => {}
+                Ok(one) => ready.push((k, sensors, one)),
+                Err(error) => why_not[k] = Some(error.to_string()),
+            }
         }
     }
-    let spread = |task: &Result<Task, _>| task.as_ref().ok().map(|task| Spread::of(&task.us));
-    let baseline = tasks.get(3).and_then(|[ab, _]| spread(ab)).map(|s| s.median);
+    let mut tasks: Vec<Task<'_>> = ready
+        .iter_mut()
+        // what it did once it does again
+        .map(|(k, _, one)| Task::new(methods[*k].0, || drop(one.run(m, d))))
+        .collect();
+    let spreads = times(&mut tasks, BATCHES, BATCH_S);
+    drop(tasks);
+    let of = |k: usize, sensors: bool| {
+        let place = ready.iter().position(|(i, s, _)| (*i, *s) == (k, sensors))?;
+        spreads.get(place).copied()
+    };
+    let baseline = methods.iter().position(|(name, ..)| *name == BASELINE);
+    let baseline = baseline.and_then(|k| of(k, false)).map(|spread| spread.median);
     methods
         .iter()
-        .zip(&tasks)
-        .map(|((method, ..), [ab, abcd])| {
-            let ab_us = spread(ab);
-            Timing {
-                method,
-                ab_us,
-                abcd_us: spread(abcd).filter(|_| m.nsensordata > 0),
-                ratio: ab_us.zip(baseline).map(|(s, baseline)| s.median / baseline),
-                why_not: ab.as_ref().err().map(ToString::to_string),
-            }
+        .zip(why_not)
+        .enumerate()
+        .map(|(k, ((method, ..), why_not))| Timing {
+            method,
+            ab_us: of(k, false),
+            abcd_us: of(k, true),
+            ratio: of(k, false).zip(baseline).map(|(spread, baseline)| spread.median / baseline),
+            why_not,
         })
         .collect()
 }
 
-impl Task {
-    /// Runs once to warm up, and finds how many calls fill a measurement.
+/// A method with its workspace, run once.
+struct Ready {
+    workspace: TransitionWorkspace,
+    transition: Transition,
+}
+
+impl Ready {
     fn new(m: &Model, d: &Data<f64>, config: &DerivativeConfig) -> Result<Self, TransitionError> {
-        let mut workspace = TransitionWorkspace::new(m, config)?;
-        let mut transition = Transition::new(m);
-        mjd_transition_into(m, d, &mut workspace, &mut transition)?;
-        let mut task = Self { workspace, transition, calls: 1, us: Vec::with_capacity(ROUNDS) };
-        loop {
-            task.run(m, d);
-            let seconds = task.us.pop().unwrap_or(0.0) * 1e-6 * task.calls as f64;
-            if seconds >= LEAST || task.calls >= 1 << 14 {
-                return Ok(task);
-            }
-            task.calls *= 2;
-        }
+        let (workspace, transition) = (TransitionWorkspace::new(m, config)?, Transition::new(m));
+        let mut ready = Self { workspace, transition };
+        ready.run(m, d)?;
+        Ok(ready)
     }
 
-    fn run(&mut self, m: &Model, d: &Data<f64>) {
-        let begin = Instant::now();
-        for _ in 0..self.calls {
-            // what it did once it does again
-            let _ = mjd_transition_into(m, d, &mut self.workspace, &mut self.transition);
-        }
-        self.us.push(begin.elapsed().as_secs_f64() * 1e6 / self.calls as f64);
+    fn run(&mut self, m: &Model, d: &Data<f64>) -> Result<(), TransitionError> {
+        mjd_transition_into(m, d, &mut self.workspace, &mut self.transition)
     }
 }

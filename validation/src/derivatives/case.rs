@@ -196,11 +196,11 @@ fn one_sided(m: &Model, samples: &[(&str, &Sample)]) -> Vec<OneSided> {
                 side => side.to_string(),
             };
             let kink = column.kink.map(|kink| kink.to_string());
-            let same = |o: &&mut OneSided| o.column == *name && o.side == side && o.kink == kink;
+            let same = |o: &&mut OneSided| o.states == [*state] && o.side == side && o.kink == kink;
             match found.iter_mut().find(same) {
-                Some(known) => known.states.push((*state).to_owned()),
+                Some(known) => known.columns.push(name.clone()),
                 None => found.push(OneSided {
-                    column: name.clone(),
+                    columns: vec![name.clone()],
                     side,
                     kink,
                     states: vec![(*state).to_owned()],
@@ -209,7 +209,18 @@ fn one_sided(m: &Model, samples: &[(&str, &Sample)]) -> Vec<OneSided> {
             }
         }
     }
-    found
+    // the same columns in several states stand in one line
+    let mut merged: Vec<OneSided> = Vec::new();
+    for one in found {
+        let same = |o: &&mut OneSided| {
+            (&o.columns, &o.side, &o.kink) == (&one.columns, &one.side, &one.kink)
+        };
+        match merged.iter_mut().find(same) {
+            Some(known) => known.states.extend(one.states),
+            None => merged.push(one),
+        }
+    }
+    merged
 }
 
 /// Features without a closed form, each once.

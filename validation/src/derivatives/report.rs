@@ -220,11 +220,11 @@ pub struct Origins {
     pub why: String,
 }
 
-/// A column that has another derivative on the other side of a state.
+/// Columns that have another derivative on the other side of a state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OneSided {
-    /// Its name.
-    pub column: String,
+    /// Their names.
+    pub columns: Vec<String>,
     /// On which side of the state the derivative was taken.
     pub side: String,
     /// What has a kink there.

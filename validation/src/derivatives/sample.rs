@@ -12,7 +12,7 @@ use dualstep_derivatives::{
 use super::report::{Compared, Finding};
 use super::states::State;
 use crate::random_tree::Random;
-use crate::tolerance::{ANALYTIC_DUAL, FD_NOISE_FACTOR, scaled};
+use crate::tolerance::{CLOSED_FORM, FD_NOISE_FACTOR, scaled};
 
 /// What is computed beside the closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ fn closed_form(m: &Model, state: &str, auto: &Transition, exact: &Transition) ->
         block.origins(m, auto)[column - block.columns(m).start].origin == Origin::Analytic
     };
     let found = compare_where(m, auto, exact, keep);
-    let tolerance = scaled(ANALYTIC_DUAL);
+    let tolerance = scaled(CLOSED_FORM);
     found
         .into_iter()
         .map(|e| Finding {
@@ -168,7 +168,7 @@ fn hybrid(
             let Some(noise) = k.and_then(|k| v.noise(k)) else { continue };
             (FD_NOISE_FACTOR * noise, Some(standard))
         } else {
-            (ANALYTIC_DUAL, None)
+            (CLOSED_FORM, None)
         };
         findings.push(Finding {
             method: Compared::Hybrid,

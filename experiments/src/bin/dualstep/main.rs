@@ -4,10 +4,12 @@
 
 mod bench;
 mod conform;
+mod experiment;
 mod failure;
 mod info;
 mod linearize;
 mod model_args;
+mod paper;
 mod simulate;
 mod style;
 mod validate;
@@ -41,6 +43,8 @@ enum Command {
     Conform(conform::Arguments),
     Validate(validate::Arguments),
     Bench(bench::Arguments),
+    Experiment(experiment::Arguments),
+    Paper(paper::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +59,8 @@ fn main() -> ExitCode {
         Command::Conform(arguments) => conform::run(arguments, out),
         Command::Validate(arguments) => validate::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),
+        Command::Experiment(arguments) => experiment::run(arguments, out),
+        Command::Paper(arguments) => paper::run(arguments, out),
     };
     match result {
         Ok(exit) => exit.into(),
