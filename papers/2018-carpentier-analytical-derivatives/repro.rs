@@ -8,7 +8,7 @@ use dualstep::integrate::integrate_pos;
 use dualstep::inverse::inverse;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar};
-use dualstep_derivatives::smooth::{AccelerationDeriv, SmoothDeriv, mjd_acceleration, mjd_inverse};
+use dualstep_derivatives::{AccelerationDeriv, InverseDeriv, mjd_acceleration, mjd_inverse};
 use dualstep_validation::random_tree::random_state;
 use serde::Deserialize;
 
@@ -177,7 +177,7 @@ fn measure(name: String, m: &Model, s: &Settings) -> Robot {
     let errors = [error(&dual.out, &closed), error(&fd.out, &closed)];
 
     let (mut d1, mut d2, mut d3, mut d4) = (d.clone(), d.clone(), d.clone(), d);
-    let mut smooth = SmoothDeriv::new(m);
+    let mut out = InverseDeriv::new(m);
     let mut acceleration = AccelerationDeriv::new(m);
     let mut tasks = [
         Task::new(TASKS[0], move || {
@@ -185,7 +185,7 @@ fn measure(name: String, m: &Model, s: &Settings) -> Robot {
         }),
         Task::new(TASKS[1], move || {
             let _ = inverse(m, &mut d2);
-            mjd_inverse(m, &d2, &mut smooth);
+            mjd_inverse(m, &d2, &mut out);
         }),
         Task::new(TASKS[2], move || {
             let _ = forward_dynamics(m, &mut d3);

@@ -404,6 +404,14 @@ impl Chart {
             let entry = legend.iter().find(|entry| entry.name == curve.name);
             draw_curve(area, curve, entry.map_or(GUIDE, |entry| entry.color), &frame, &x, &y)?;
         }
+        // over the curves, which may pass there
+        for curve in &self.curves {
+            if let (Mark::Slope { above, .. }, Some(&(px, py))) = (curve.mark, curve.points.first())
+                && let (Some(px), Some(py)) = (x.place(px), y.place(py))
+            {
+                draw_label(area, &curve.name, (round(px), round(py)), above)?;
+            }
+        }
         Ok(())
     }
 
@@ -439,6 +447,22 @@ impl Chart {
     }
 }
 
+/// The name of a slope beside a point, on white.
+fn draw_label(area: &Area<'_>, name: &str, at: (i32, i32), above: bool) -> Result<(), String> {
+    let letters = i32::try_from(name.chars().count()).unwrap_or(0);
+    let (width, height) = (letters * 6 * PX, 13 * PX);
+    let (left, top) = if above {
+        (at.0 - 5 * PX - width, at.1 - 2 * PX - height)
+    } else {
+        (at.0 + 5 * PX, at.1 + 2 * PX)
+    };
+    let corners = [(left, top), (left + width, top + height)];
+    area.draw(&Rectangle::new(corners, WHITE.filled())).map_err(message)?;
+    let style = font(11).color(&GUIDE).pos(Pos::new(HPos::Center, VPos::Center));
+    let middle = (left + width / 2, top + height / 2);
+    area.draw(&Text::new(name.to_owned(), middle, style)).map_err(message)
+}
+
 fn draw_curve(
     area: &Area<'_>,
     curve: &Curve,
@@ -453,21 +477,11 @@ fn draw_curve(
     if let (Mark::Level, Some((_, py))) = (curve.mark, curve.points.first()) {
         places = [left, right].map(|px| Some((px, y.place(*py)?))).into();
     }
-    if let (Mark::Slope { order, above }, Some(&(px, py))) = (curve.mark, curve.points.first()) {
+    if let (Mark::Slope { order, .. }, Some(&(px, py))) = (curve.mark, curve.points.first()) {
         // some of the width of the chart
         let half = (x.range.end - x.range.start) / 7.0;
         let ends = [10_f64.powf(-half), 10_f64.powf(half)];
         places = ends.map(|k| place(&(px * k, py * k.powf(order)))).into();
-        if let Some((px, py)) = place(&(px, py)) {
-            let (pos, dx, dy) = if above {
-                (Pos::new(HPos::Right, VPos::Bottom), -5 * PX, -2 * PX)
-            } else {
-                (Pos::new(HPos::Left, VPos::Top), 5 * PX, 2 * PX)
-            };
-            let style = font(11).color(&color).pos(pos);
-            let at = (round(px) + dx, round(py) + dy);
-            area.draw(&Text::new(curve.name.clone(), at, style)).map_err(message)?;
-        }
     }
     let pen = Pen { mark: curve.mark, color, width: curve.width };
     // gaps where a point is missing, ends where the line leaves the frame
