@@ -60,12 +60,7 @@ fn summary(document: &Document, title: &str) -> Markup {
             (table(&links(tables::summary(document)), "wide"))
             @if let Some(t) = tables::not_loaded(document) { (table(&t, "")) }
         }
-        section {
-            h2 { "Terms" }
-            dl {
-                @for (term, meaning) in text::DEFINITIONS { dt { (term) } dd { (meaning) } }
-            }
-        }
+        section { (table(&tables::terms(), "facts terms")) }
         section {
             h2 { "Method" }
             @for paragraph in text::METHOD { p { (paragraph) } }
@@ -114,7 +109,6 @@ fn section(k: usize, subject: &Subject) -> Result<Markup, PlotError> {
                 @if k == 0 {
                     (table(&tables::integrators(report), "wide"))
                     @if let Some(t) = tables::gaps(report) { (table(&t, "")) }
-                    (table(&tables::timings(&subject.timings), ""))
                 }
                 (figures)
                 (table(&tables::curves(case), "wide"))
@@ -122,6 +116,7 @@ fn section(k: usize, subject: &Subject) -> Result<Markup, PlotError> {
                 (table(&tables::origins(case), ""))
                 @if let Some(t) = tables::one_sided(case) { (table(&t, "")) }
             }
+            (table(&tables::timings(&subject.timings), ""))
         }
     })
 }

@@ -19,10 +19,7 @@ pub(super) fn page(document: &Document) -> String {
     for t in tables::not_loaded(document).iter() {
         table(&mut out, t);
     }
-    out.push_str("## Terms\n\n");
-    for (term, meaning) in text::DEFINITIONS {
-        paragraph(&mut out, &format!("- **{term}**: {meaning}"));
-    }
+    table(&mut out, &tables::terms());
     out.push_str("## Method\n\n");
     for words in text::METHOD {
         paragraph(&mut out, words);
@@ -50,7 +47,6 @@ fn section(out: &mut String, subject: &Subject) {
             for t in tables::gaps(report).iter() {
                 table(out, t);
             }
-            table(out, &tables::timings(&subject.timings));
             v_curve(out, case);
             largest(out, report, case);
         }
@@ -61,6 +57,7 @@ fn section(out: &mut String, subject: &Subject) {
             table(out, t);
         }
     }
+    table(out, &tables::timings(&subject.timings));
 }
 
 /// The figure of V-curves in numbers.

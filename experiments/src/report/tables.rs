@@ -5,7 +5,7 @@ use dualstep_validation::derivatives::{
 };
 
 use super::timing::{BATCHES, Timing};
-use super::{Document, Subject};
+use super::{Document, Subject, text};
 use crate::bench::Spread;
 
 /// A table.
@@ -115,7 +115,7 @@ fn slope(x: Option<f64>) -> Cell {
     x.map_or_else(|| Cell::muted("–"), |x| Cell::new(format!("{x:.2}").replace('-', "−")))
 }
 
-fn text<T>(x: Option<T>, show: impl Fn(T) -> String) -> Cell {
+fn maybe<T>(x: Option<T>, show: impl Fn(T) -> String) -> Cell {
     x.map_or_else(|| Cell::muted("–"), |x| Cell::new(show(x)))
 }
 
@@ -148,6 +148,16 @@ pub(super) fn provenance(document: &Document) -> Table {
     ];
     let mut table = Table::new("What was run", &["", ""]);
     table.rows = rows.into_iter().map(|(k, v)| vec![Cell::muted(k), Cell::new(v)]).collect();
+    table
+}
+
+/// Terms, and what they mean.
+pub(super) fn terms() -> Table {
+    let mut table = Table::new("Terms", &["", ""]);
+    let row = |(term, meaning): (&str, &str)| {
+        vec![Cell::new(term).tone(Tone::Strong), Cell::new(meaning)]
+    };
+    table.rows = text::DEFINITIONS.into_iter().map(row).collect();
     table
 }
 
@@ -286,8 +296,8 @@ fn worst_entry(block: &BlockReport, method: Compared) -> Option<Vec<Cell>> {
             Cell::error(f),
             entry,
             if equal { Cell::muted("all") } else { Cell::new(f.state.clone()) },
-            text(f.eps, number),
-            text(f.standard, number),
+            maybe(f.eps, number),
+            maybe(f.standard, number),
             Cell::verdict(f.verdict()),
         ]);
     }
@@ -395,7 +405,7 @@ pub(super) fn curves(case: &Case) -> Table {
         for side in [&curve.centered, &curve.forward] {
             row.extend(branches(side.as_ref()));
         }
-        row.push(text(curve.closed_form, number));
+        row.push(maybe(curve.closed_form, number));
         row.push(Cell::new(number(curve.dual_rounding)));
         table.rows.push(row);
     }
@@ -439,7 +449,7 @@ pub(super) fn one_sided(case: &Case) -> Option<Table> {
         table.rows.push(vec![
             Cell::new(o.columns.join(", ")),
             Cell::new(o.side.clone()),
-            text(o.kink.clone(), |kink| kink),
+            maybe(o.kink.clone(), |kink| kink),
             Cell::new(if o.differences { "compared" } else { "left out" }),
             Cell::new(o.states.join("; ")),
         ]);
@@ -457,7 +467,7 @@ pub(super) fn timings(timings: &[Timing]) -> Table {
         ),
     );
     let spread = |s: Option<Spread>| {
-        text(s, |s| {
+        maybe(s, |s| {
             let digits = if s.median < 100.0 { 1 } else { 0 };
             format!("{:.digits$} [{:.digits$} – {:.digits$}]", s.median, s.q1, s.q3)
         })
@@ -465,7 +475,7 @@ pub(super) fn timings(timings: &[Timing]) -> Table {
     for t in timings {
         let ratio = match (&t.why_not, t.ratio) {
             (Some(why), _) => Cell::muted(why.clone()),
-            (None, ratio) => text(ratio, |r| format!("{r:.3}")),
+            (None, ratio) => maybe(ratio, |r| format!("{r:.3}")),
         };
         let name = Cell::new(t.method).tone(Tone::Strong);
         table.rows.push(vec![name, spread(t.ab_us), spread(t.abcd_us), ratio]);

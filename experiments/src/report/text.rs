@@ -92,7 +92,8 @@ pub(super) fn verdict(document: &Document) -> String {
     let mut text = match document.verdict {
         Verdict::Pass => format!("Every comparison of {} is within its tolerance.", models(pass)),
         Verdict::Fail => {
-            format!("{} of {} exceed a tolerance.", models(fail), models(document.models.len()))
+            let exceed = if fail == 1 { "exceeds" } else { "exceed" };
+            format!("{fail} of {} {exceed} a tolerance.", models(document.models.len()))
         }
         Verdict::NotCompared => "Nothing could be compared.".to_owned(),
     };

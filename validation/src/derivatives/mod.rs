@@ -118,3 +118,50 @@ pub fn validate(
         coverage,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dualstep::mjcf::load_model;
+    use std::path::Path;
+
+    fn model(name: &str) -> Model {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
+        load_model(&folder.join(name)).unwrap()
+    }
+
+    fn run(m: &Model, threads: usize) -> ModelReport {
+        let options = ValidateOptions { states: 2, all_integrators: true, ..Default::default() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| validate(m, &options, &|_, _| {}))
+    }
+
+    #[test]
+    fn a_report_does_not_depend_on_the_number_of_threads() {
+        let m = model("integrator_rk4_ball_free.xml");
+        let report = run(&m, 1);
+        assert_eq!(report, run(&m, 3));
+        assert_eq!(report.verdict(), Verdict::Pass);
+        // the model's own integrator is the first
+        let order: Vec<&str> = report.cases.iter().map(|case| case.integrator).collect();
+        let rest = ["Euler", "implicit", "implicitfast", "implicit_spring_damper"];
+        assert_eq!(order, [&["RK4"], &rest[..]].concat());
+        let row = |name| report.coverage.features.iter().find(|row| row.name == name).unwrap();
+        assert!(row("ball").cells.iter().all(|cell| cell.err.is_some_and(|err| err <= 1e-11)));
+        assert!(row("muscle").cells.iter().all(Cell::is_empty));
+    }
+
+    #[test]
+    fn kinks_are_listed_and_left_to_the_closed_form() {
+        let m = model("actuator_limits.xml");
+        let report = run(&m, 2);
+        assert_eq!(report.verdict(), Verdict::Pass);
+        let case = &report.cases[0];
+        assert!(!case.one_sided.is_empty() && case.full);
+        let origins: usize = case.origins.iter().map(|o| o.columns.len()).sum();
+        let columns = 2 * m.nv + m.na + m.nu;
+        assert_eq!(origins, columns * if m.nsensordata > 0 { 2 } else { 1 });
+        let map = case.heat_map.as_ref().unwrap();
+        assert_eq!([map.rows, map.columns], [2 * m.nv + m.na + m.nsensordata, columns]);
+    }
+}
