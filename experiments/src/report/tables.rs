@@ -468,7 +468,7 @@ pub(super) fn timings(timings: &[Timing]) -> Table {
     );
     let spread = |s: Option<Spread>| {
         maybe(s, |s| {
-            let digits = if s.median < 100.0 { 1 } else { 0 };
+            let digits = usize::from(s.median < 100.0);
             format!("{:.digits$} [{:.digits$} – {:.digits$}]", s.median, s.q1, s.q3)
         })
     };

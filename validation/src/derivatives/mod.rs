@@ -127,7 +127,7 @@ mod tests {
 
     fn model(name: &str) -> Model {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
-        load_model(&folder.join(name)).unwrap()
+        load_model(folder.join(name)).unwrap()
     }
 
     fn run(m: &Model, threads: usize) -> ModelReport {
