@@ -287,7 +287,7 @@ fn tangent_stiffness<T: Scalar>(k: &[f64; 3], x: T) -> T {
 fn inside_spring<T: Scalar>(m: &Model, d: &Data<T>, t: usize) -> bool {
     let [lower, upper] = m.tendon_lengthspring[t];
     let length = d.ten_length[t].re();
-    length > upper || length < lower
+    lower == upper || length > upper || length < lower
 }
 
 /// d(x·coefficient(|x|))/dx = c 1 + c′/|x| x xᵀ.
