@@ -75,18 +75,24 @@ pub enum Reuse {
 ///
 /// Source: MuJoCo `mj_forward`.
 pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
-    forward_reuse(m, d, Reuse::Nothing)
+    forward_skip(m, d, Reuse::Nothing, true)
 }
 
-/// As [`forward`], where `d` still holds what an earlier pass computed from the same positions (velocities).
+/// As [`forward`], where `d` still holds what an earlier pass computed from the same positions (velocities);
+/// with sensors and energy, or without.
 ///
 /// # Errors
 /// As [`forward`].
 ///
 /// Source: MuJoCo `mj_forwardSkip`.
-pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
-    let sensors = m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
-    let energy = m.opt.enabled(enable::ENERGY);
+pub fn forward_skip<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+    reuse: Reuse,
+    sensors: bool,
+) -> Result<(), StepError> {
+    let energy = sensors && m.opt.enabled(enable::ENERGY);
+    let sensors = sensors && m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
 
     if reuse < Reuse::Position {
         fwd_position(m, d);
@@ -124,25 +130,31 @@ pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Res
 ///
 /// Source: MuJoCo `mj_step`.
 pub fn step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
-    step_reuse(m, d, Reuse::Nothing)
+    step_skip(m, d, Reuse::Nothing, true)
 }
 
 /// As [`step`], where `d` still holds what an earlier step or forward pass computed from the same positions
-/// (velocities). RK4 leaves results of its last stage behind, so after it there is nothing to reuse.
+/// (velocities); with sensors and energy, or without. RK4 leaves results of its last stage behind, so after it there
+/// is nothing to reuse.
 ///
 /// # Errors
 /// As [`step`].
 ///
 /// # Panics
 /// If something is to be reused with RK4.
-pub fn step_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
+pub fn step_skip<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+    reuse: Reuse,
+    sensors: bool,
+) -> Result<(), StepError> {
     assert!(reuse == Reuse::Nothing || m.opt.integrator != Integrator::RK4);
     let time = d.time;
     d.scratch.qpos.copy_from_slice(&d.qpos);
     d.scratch.qvel.copy_from_slice(&d.qvel);
     d.scratch.act.copy_from_slice(&d.act);
 
-    let result = try_step(m, d, reuse);
+    let result = try_step(m, d, reuse, sensors);
     if result.is_err() {
         d.time = time;
         d.qpos.copy_from_slice(&d.scratch.qpos);
@@ -152,12 +164,17 @@ pub fn step_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result
     result
 }
 
-fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
+fn try_step<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+    reuse: Reuse,
+    sensors: bool,
+) -> Result<(), StepError> {
     check_finite(StepStage::Input, "qpos", &d.qpos)?;
     check_finite(StepStage::Input, "qvel", &d.qvel)?;
     check_finite(StepStage::Input, "act", &d.act)?;
     check_finite(StepStage::Input, "ctrl", &d.ctrl)?;
-    forward_reuse(m, d, reuse)?;
+    forward_skip(m, d, reuse, sensors)?;
     check_finite(StepStage::Acceleration, "qacc", &d.qacc)?;
 
     match m.opt.integrator {

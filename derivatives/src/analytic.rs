@@ -9,48 +9,41 @@ use dualstep::forward::{forward, forward_dynamics};
 use dualstep::integrate::stiffness;
 use dualstep::linalg::dense::DenseLu;
 use dualstep::linalg::tree_ldl;
-use dualstep::model::Integrator;
 use dualstep::model::options::disable;
+use dualstep::model::{Integrator, TrnType};
 use dualstep::smooth::qderiv::{QDeriv, mjd_smooth_vel};
 use dualstep::smooth::{full_m, poly};
 use dualstep::{Data, FactorError, Model, Scalar};
 use num_dual::Dual64;
 
 use crate::actuator::next_activation_derivative;
-use crate::finite_diff::{Difference, Transition, TransitionError};
+use crate::columns::{Wanted, ncolumns};
+use crate::finite_diff::FdConfig;
+use crate::kinks;
+use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::mjd_integrate_pos;
 use crate::rk4::{self, Rk4Workspace};
 use crate::smooth::{Forces, SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
 
-/// What the closed form does not cover in a model at a state, in a sentence; none if it covers all of A and B.
-pub fn coverage(m: &Model, d: &Data<f64>) -> Option<String> {
+/// What the closed form does not cover in a model; none if it covers all of A and B.
+pub fn coverage(m: &Model) -> Option<Feature> {
+    let limited = |a: usize| {
+        let [tendon, _] = m.actuator_trnid[a];
+        m.actuator_trntype[a] == TrnType::Tendon
+            && tendon.is_some_and(|t| m.tendon_actfrclimited[t])
+    };
+    if (0..m.nactuator).any(limited) {
+        return Some(Feature::TendonForceLimit);
+    }
     match m.opt.integrator {
-        Integrator::Euler | Integrator::RK4 | Integrator::ImplicitSpringDamper => {}
-        Integrator::Implicit | Integrator::ImplicitFast => {
-            if let Some(feature) = implicit_coverage(m) {
-                return Some(feature);
-            }
-        }
+        Integrator::Euler | Integrator::RK4 | Integrator::ImplicitSpringDamper => None,
+        Integrator::Implicit | Integrator::ImplicitFast => implicit_coverage(m),
     }
-    let limited = |t: &usize| m.tendon_actfrclimited[*t];
-    for t in (0..m.ntendon).filter(limited) {
-        let acts = |a: &usize| {
-            m.actuator_trntype[*a] == dualstep::model::TrnType::Tendon
-                && m.actuator_trnid[*a][0] == Some(t)
-        };
-        let total: f64 = (0..m.nactuator).filter(acts).map(|a| d.actuator_force[a]).sum();
-        let [lo, hi] = m.tendon_actfrcrange[t];
-        let slack = 1e-9 * total.abs();
-        if total <= lo + slack || total >= hi - slack {
-            return Some("the total actuator force of a tendon is at its limit".to_owned());
-        }
-    }
-    None
 }
 
 /// The implicit integrators leave out couplings between branches, and `implicitfast` treats free bodies apart.
-fn implicit_coverage(m: &Model) -> Option<String> {
+fn implicit_coverage(m: &Model) -> Option<Feature> {
     let within = |colind: &[usize], adr: &[usize], nnz: &[usize]| {
         adr.iter().zip(nnz).all(|(adr, nnz)| {
             let row = &colind[*adr..adr + nnz];
@@ -63,18 +56,22 @@ fn implicit_coverage(m: &Model) -> Option<String> {
     if !within(&m.ten_J_colind, &m.ten_J_rowadr, &m.ten_J_rownnz)
         || !within(&m.moment_colind, &m.moment_rowadr, &m.moment_rownnz)
     {
-        return Some(
-            "a tendon or actuator couples branches under an implicit integrator".to_owned(),
-        );
+        return Some(Feature::BranchCoupling);
     }
     let free = m.opt.integrator == Integrator::ImplicitFast
         && (0..m.nbody).any(|b| dualstep::integrate::is_free_body(m, b));
-    free.then(|| "a free body on its own under implicitfast".to_owned())
+    free.then_some(Feature::FreeBody)
 }
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
 #[derive(Debug)]
 pub struct AnalyticWorkspace {
+    wanted: Wanted,
+    why: Reason,
+    /// Place of each column among those that are wanted (2nv + na + nu).
+    slot: Vec<Option<usize>>,
+    /// Kinks at the state.
+    columns: Vec<Column>,
     d: Data<f64>,
     smooth: SmoothDeriv<f64>,
     /// Acceleration over the step (nv).
@@ -82,9 +79,9 @@ pub struct AnalyticWorkspace {
     /// Factor of H, and reciprocals of its diagonal.
     H: Vec<f64>,
     H_inv: Vec<f64>,
-    /// Right-hand sides, then ∂â/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
+    /// Right-hand sides, then the columns of ∂â/∂(q, v, act, u) that are wanted, row-major (nv × n).
     block: Vec<f64>,
-    /// Tangent of the new position, row-major (nv × (2nv + na + nu)).
+    /// Tangent of the new position, row-major (nv × n).
     position: Vec<f64>,
     /// New velocity (nv).
     qvel: Vec<f64>,
@@ -108,8 +105,19 @@ struct ImplicitWorkspace {
 impl AnalyticWorkspace {
     /// A workspace for the model.
     pub fn new(m: &Model) -> Self {
-        let n = ndx(m) + m.nu;
+        Self::of(m, Wanted::all(m), Reason::Requested)
+    }
+
+    pub(crate) fn of(m: &Model, wanted: Wanted, why: Reason) -> Self {
+        let n = wanted.columns.len();
+        let mut slot = vec![None; ncolumns(m)];
+        for (place, &column) in wanted.columns.iter().enumerate() {
+            slot[column] = Some(place);
+        }
         Self {
+            why,
+            slot,
+            columns: vec![Column::SKIPPED; ncolumns(m)],
             d: Data::new(m),
             smooth: SmoothDeriv::new(m),
             acc: vec![0.0; m.nv],
@@ -118,7 +126,7 @@ impl AnalyticWorkspace {
             block: vec![0.0; m.nv * n],
             position: vec![0.0; m.nv * n],
             qvel: vec![0.0; m.nv],
-            rk4: (m.opt.integrator == Integrator::RK4).then(|| Rk4Workspace::new(m)),
+            rk4: (m.opt.integrator == Integrator::RK4).then(|| Rk4Workspace::new(m, n)),
             implicit: m.opt.integrator.needs_qDeriv().then(|| {
                 Box::new(ImplicitWorkspace {
                     qderiv: QDeriv::new(m),
@@ -129,6 +137,7 @@ impl AnalyticWorkspace {
                     acc: vec![Dual64::lift(0.0); m.nv],
                 })
             }),
+            wanted,
         }
     }
 }
@@ -161,21 +170,22 @@ pub fn mjd_transition_analytic_into(
 ) -> Result<(), TransitionError> {
     w.d.set_state_from(d);
     forward(m, &mut w.d).map_err(TransitionError::Step)?;
-    if let Some(feature) = coverage(m, &w.d) {
+    if let Some(feature) = coverage(m) {
         return Err(TransitionError::NotCovered { feature });
     }
+    w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
+    kinks::mark(m, &w.d, &FdConfig::default().eps, &mut w.columns);
+    for &column in &w.wanted.columns {
+        transition.columns[column] = w.columns[column];
+    }
     if let Some(rk4) = &mut w.rk4 {
-        let rows = rk4::tangents(m, d, rk4).map_err(TransitionError::Step)?;
-        for (i, row) in rows.iter().flat_map(|b| b.chunks_exact((ndx(m) + m.nu).max(1))).enumerate()
-        {
-            for (k, x) in row.iter().enumerate() {
-                *transition.state_entry(i, k) = *x;
-            }
+        let blocks = rk4::tangents(m, d, &w.wanted.columns, rk4).map_err(TransitionError::Step)?;
+        let mut first = 0;
+        for block in blocks {
+            first = store(&w.wanted.columns, first, block, transition);
         }
-        transition.difference.fill(Difference::Exact);
         return Ok(());
     }
-    let n = ndx(m) + m.nu;
     if let Some(mut i) = w.implicit.take() {
         let solved = implicit(m, w, &mut i);
         w.implicit = Some(i);
@@ -183,12 +193,24 @@ pub fn mjd_transition_analytic_into(
     } else {
         acceleration(m, w);
         mjd_smooth(m, &w.d, &w.acc, Forces::All, &mut w.smooth);
-        w.smooth.gather(m, &mut w.block);
+        w.smooth.gather(m, &w.wanted.columns, &mut w.block);
         diagonal_slopes(m, w);
-        tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, n);
+        tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, w.wanted.columns.len());
     }
     assemble(m, w, transition);
     Ok(())
+}
+
+/// Copies rows of the wanted columns to [A B], from row `first` on; the row after the last.
+fn store(columns: &[usize], first: usize, block: &[f64], to: &mut Transition) -> usize {
+    let rows = block.chunks_exact(columns.len().max(1));
+    let last = first + rows.len();
+    for (i, row) in rows.enumerate() {
+        for (&column, x) in columns.iter().zip(row) {
+            *to.state_entry(first + i, column) = *x;
+        }
+    }
+    last
 }
 
 /// ∂â/∂x = H⁻¹ (∂f/∂x + h ∂(qDeriv â)/∂x) into `block`, H = M − h·qDeriv.
@@ -200,7 +222,7 @@ fn implicit(
     w: &mut AnalyticWorkspace,
     i: &mut ImplicitWorkspace,
 ) -> Result<(), FactorError> {
-    let (h, n) = (m.opt.timestep, ndx(m) + m.nu);
+    let (h, n) = (m.opt.timestep, w.wanted.columns.len());
     let full = m.opt.integrator == Integrator::Implicit;
     mjd_smooth_vel(m, &w.d, &mut i.qderiv, full);
     for k in 0..m.nv {
@@ -248,7 +270,7 @@ fn implicit(
             *x += h * y.eps;
         }
     }
-    w.smooth.gather(m, &mut w.block);
+    w.smooth.gather(m, &w.wanted.columns, &mut w.block);
     if !full {
         tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, n);
         return Ok(());
@@ -308,19 +330,24 @@ fn acceleration(m: &Model, w: &mut AnalyticWorkspace) {
 
 /// What implicit damping and springs add on the diagonal: d(h D(v) â)/dv, and d(h²K(q) â + h K(q) v)/d(q, v).
 fn diagonal_slopes(m: &Model, w: &mut AnalyticWorkspace) {
-    let (nv, n, h) = (m.nv, ndx(m) + m.nu, m.opt.timestep);
+    let (nv, n, h) = (m.nv, w.wanted.columns.len(), m.opt.timestep);
     for i in 0..nv {
         let (v, a) = (w.d.qvel[i], w.acc[i]);
-        if implicit_damping(m) {
+        let (by_position, by_velocity) = (w.slot[i], w.slot[nv + i]);
+        if let Some(k) = by_velocity.filter(|_| implicit_damping(m)) {
             // D = b₀ + 2b₁|v| + 3b₂v²
             let [_, b1, b2] = m.dof_damping_eff[i];
             let slope = if v < 0.0 { -2.0 * b1 } else { 2.0 * b1 } + 6.0 * b2 * v;
-            w.block[i * n + nv + i] -= h * slope * a;
+            w.block[i * n + k] -= h * slope * a;
         }
         if implicit_springs(m) {
             let [K, slope] = stiffness(m, &w.d.qpos, i);
-            w.block[i * n + i] -= h * slope * (h * a + v);
-            w.block[i * n + nv + i] -= h * K;
+            if let Some(k) = by_position {
+                w.block[i * n + k] -= h * slope * (h * a + v);
+            }
+            if let Some(k) = by_velocity {
+                w.block[i * n + k] -= h * K;
+            }
         }
     }
 }
@@ -328,39 +355,39 @@ fn diagonal_slopes(m: &Model, w: &mut AnalyticWorkspace) {
 /// v⁺ = v + h â, q⁺ = q ⊕ h v⁺, act⁺.
 fn assemble(m: &Model, w: &mut AnalyticWorkspace, to: &mut Transition) {
     let (nv, h) = (m.nv, m.opt.timestep);
-    let n = ndx(m) + m.nu;
-    for i in 0..nv {
-        w.qvel[i] = w.d.qvel[i] + h * w.acc[i];
-        for x in &mut w.block[i * n..(i + 1) * n] {
-            *x *= h;
-        }
-        w.block[i * n + nv + i] += 1.0;
+    let n = w.wanted.columns.len();
+    for x in &mut w.block {
+        *x *= h;
     }
     w.position.fill(0.0);
     for i in 0..nv {
-        w.position[i * n + i] = 1.0;
+        w.qvel[i] = w.d.qvel[i] + h * w.acc[i];
+        if let Some(k) = w.slot[nv + i] {
+            w.block[i * n + k] += 1.0;
+        }
+        if let Some(k) = w.slot[i] {
+            w.position[i * n + k] = 1.0;
+        }
     }
     mjd_integrate_pos(m, &w.qvel, h, &mut w.position, &w.block, n);
 
-    let rows = w.position.chunks_exact(n.max(1)).chain(w.block.chunks_exact(n.max(1)));
-    for (i, row) in rows.enumerate() {
-        for (k, x) in row.iter().enumerate() {
-            *to.state_entry(i, k) = *x;
-        }
-    }
+    let first = store(&w.wanted.columns, 0, &w.position, to);
+    store(&w.wanted.columns, first, &w.block, to);
     for a in 0..m.nactuator {
         let Some(adr) = m.actuator_actadr[a] else { continue };
         let row = 2 * nv + adr;
-        for k in 0..n {
-            *to.state_entry(row, k) = 0.0;
+        for &column in &w.wanted.columns {
+            *to.state_entry(row, column) = 0.0;
         }
         let [by_act, by_ctrl] = next_activation_derivative(m, &w.d, a);
-        *to.state_entry(row, row) = by_act;
-        if m.actuator_ctrlnum[a] > 0 {
-            *to.state_entry(row, ndx(m) + m.actuator_ctrladr[a]) = by_ctrl;
+        if w.slot[row].is_some() {
+            *to.state_entry(row, row) = by_act;
+        }
+        let ctrl = ndx(m) + m.actuator_ctrladr[a];
+        if m.actuator_ctrlnum[a] > 0 && w.slot[ctrl].is_some() {
+            *to.state_entry(row, ctrl) = by_ctrl;
         }
     }
-    to.difference.fill(Difference::Exact);
 }
 
 #[cfg(test)]
@@ -431,7 +458,7 @@ mod tests {
                         failed.push((path.file_name().unwrap().to_owned(), integrator, e, entry));
                     }
                     Some(_) => covered += 1,
-                    // branches coupled under an implicit integrator: coverage says so
+                    // what is not covered is named by the error
                     None => {}
                 }
             }

@@ -3,13 +3,17 @@
 //! A chunk of columns is seeded into the tangents of one run; what comes out is exact to rounding. A clamped
 //! control, activation or force has the derivative of the side that it is on.
 
-use dualstep::forward::{forward, step};
+use dualstep::forward::{Reuse, forward, step_skip};
 use dualstep::integrate::{differentiate_pos, integrate_pos};
+use dualstep::model::Integrator;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar, StepError};
 use rayon::prelude::*;
 
-use crate::finite_diff::{Difference, Transition, TransitionError};
+use crate::columns::{Input, Wanted, input};
+use crate::finite_diff::FdConfig;
+use crate::kinks;
+use crate::matrices::{Column, Origin, Reason, Transition, TransitionError};
 use crate::tangent::ndx;
 
 /// Columns in one run.
@@ -27,26 +31,35 @@ struct Worker {
 /// Everything that [`mjd_transition_dual_into`] writes on its way: one run for each chunk of columns.
 #[derive(Debug)]
 pub struct DualWorkspace {
+    wanted: Wanted,
+    why: Reason,
+    /// Kinks at the state.
+    columns: Vec<Column>,
     workers: Vec<Worker>,
 }
 
 impl DualWorkspace {
     /// A workspace for the model.
     pub fn new(m: &Model) -> Self {
-        let chunks = (ndx(m) + m.nu).div_ceil(WIDTH);
+        Self::of(m, Wanted::all(m), Reason::Requested)
+    }
+
+    pub(crate) fn of(m: &Model, wanted: Wanted, why: Reason) -> Self {
+        let chunks = wanted.columns.len().div_ceil(WIDTH);
         let worker = || Worker {
             d: Data::new(m),
             direction: vec![Dual::lift(0.0); m.nv],
             qpos: vec![Dual::lift(0.0); m.nq],
         };
-        Self { workers: std::iter::repeat_with(worker).take(chunks).collect() }
+        let workers = std::iter::repeat_with(worker).take(chunks).collect();
+        Self { wanted, why, columns: vec![Column::SKIPPED; ndx(m) + m.nu], workers }
     }
 }
 
 /// A, B, C and D of one step at the state of `d`, by dual numbers.
 ///
 /// Source: forward-mode automatic differentiation of the step; RK4 and all other integrators. Cost: one step on
-/// dual numbers for each 8 columns, in parallel.
+/// dual numbers for each 8 columns, and one forward pass for the sensors, in parallel.
 ///
 /// # Errors
 /// If the step fails.
@@ -69,86 +82,98 @@ pub fn mjd_transition_dual_into(
     workspace: &mut DualWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
-    let run = |(chunk, w): (usize, &mut Worker)| -> Result<(), StepError> {
-        w.seed(m, d, chunk * WIDTH);
-        step(m, &mut w.d)
-    };
-    let results = workspace.workers.par_iter_mut().enumerate().map(run);
-    results.collect::<Result<Vec<()>, _>>().map_err(TransitionError::Step)?;
-    let nx = ndx(m);
-    for (chunk, w) in workspace.workers.iter_mut().enumerate() {
-        // tangent of the new position: its difference from itself without tangent
-        for (to, from) in w.qpos.iter_mut().zip(&w.d.qpos) {
-            *to = Dual::lift(from.re());
-        }
-        differentiate_pos(m, &mut w.direction, Dual::lift(1.0), &w.qpos, &w.d.qpos);
-        for part in 1..=WIDTH {
-            let column = chunk * WIDTH + part - 1;
-            if column >= nx + m.nu {
-                break;
-            }
-            let rows = w.direction.iter().chain(&w.d.qvel).chain(&w.d.act);
-            for (i, value) in rows.enumerate() {
-                *transition.state_entry(i, column) = value.part(part);
-            }
-            transition.difference[column] = Difference::Exact;
-        }
-    }
-    sensors_dual(m, d, workspace, transition)
-}
-
-/// C and D by one forward pass on dual numbers for each chunk of columns.
-pub(crate) fn sensors_dual(
-    m: &Model,
-    d: &Data<f64>,
-    workspace: &mut DualWorkspace,
-    transition: &mut Transition,
-) -> Result<(), TransitionError> {
-    if m.nsensordata == 0 {
-        return Ok(());
-    }
-    let run = |(chunk, w): (usize, &mut Worker)| -> Result<(), StepError> {
-        w.seed(m, d, chunk * WIDTH);
+    let DualWorkspace { wanted, why, columns, workers } = workspace;
+    let wanted = &*wanted;
+    // sensors of the state, before the step; without them one pass is enough, to find the kinks
+    let passes = if wanted.sensors { workers.len() } else { workers.len().min(1) };
+    run(&mut workers[..passes], |chunk, w| {
+        w.seed(m, d, chunk_of(wanted, chunk));
         forward(m, &mut w.d)
-    };
-    let results = workspace.workers.par_iter_mut().enumerate().map(run);
-    results.collect::<Result<Vec<()>, _>>().map_err(TransitionError::Step)?;
-    for (chunk, w) in workspace.workers.iter().enumerate() {
-        for part in 1..=WIDTH {
-            let column = chunk * WIDTH + part - 1;
-            if column >= ndx(m) + m.nu {
-                break;
+    })?;
+    columns.fill(Column { origin: Origin::Dual, why: *why, ..Column::SKIPPED });
+    if let Some(w) = workers.first() {
+        kinks::mark(m, &w.d, &FdConfig::default().eps, columns);
+    }
+    if wanted.sensors {
+        for (chunk, w) in workers.iter().enumerate() {
+            for (k, &column) in chunk_of(wanted, chunk).iter().enumerate() {
+                for (i, value) in w.d.sensordata.iter().enumerate() {
+                    *transition.sensor_entry(i, column) = value.part(k + 1);
+                }
+                transition.sensor_columns[column] = columns[column];
             }
-            for (i, value) in w.d.sensordata.iter().enumerate() {
-                *transition.sensor_entry(i, column) = value.part(part);
+        }
+    }
+    if wanted.state {
+        run(workers, |chunk, w| {
+            // forward dynamics has been run with the same tangents; RK4 starts anew
+            let done = chunk < passes && m.opt.integrator != Integrator::RK4;
+            let reuse = if done { Reuse::Velocity } else { Reuse::Nothing };
+            if !done {
+                w.seed(m, d, chunk_of(wanted, chunk));
+            }
+            step_skip(m, &mut w.d, reuse, false)?;
+            w.displace(m);
+            Ok(())
+        })?;
+        for (chunk, w) in workers.iter().enumerate() {
+            for (k, &column) in chunk_of(wanted, chunk).iter().enumerate() {
+                let rows = w.direction.iter().chain(&w.d.qvel).chain(&w.d.act);
+                for (i, value) in rows.enumerate() {
+                    *transition.state_entry(i, column) = value.part(k + 1);
+                }
+                transition.columns[column] = columns[column];
             }
         }
     }
     Ok(())
 }
 
+/// Runs all chunks in parallel; of failures that of the first chunk counts, whatever the thread.
+fn run(
+    workers: &mut [Worker],
+    chunk: impl Fn(usize, &mut Worker) -> Result<(), StepError> + Sync,
+) -> Result<(), TransitionError> {
+    let failures =
+        workers.par_iter_mut().enumerate().filter_map(|(k, w)| Some((k, chunk(k, w).err()?)));
+    let first = failures.min_by_key(|(k, _)| *k);
+    first.map_or(Ok(()), |(_, error)| Err(TransitionError::Step(error)))
+}
+
+/// Columns of a chunk.
+fn chunk_of(wanted: &Wanted, chunk: usize) -> &[usize] {
+    let list = &wanted.columns;
+    &list[chunk * WIDTH..((chunk + 1) * WIDTH).min(list.len())]
+}
+
 impl Worker {
-    /// The state of `base`, with tangent k along column `first + k`.
-    fn seed(&mut self, m: &Model, base: &Data<f64>, first: usize) {
+    /// The state of `base`, with tangent k along column k of `columns`.
+    fn seed(&mut self, m: &Model, base: &Data<f64>, columns: &[usize]) {
         self.d.set_state_from(base);
         self.direction.fill(Dual::lift(0.0));
         let mut moves = false;
-        for k in 0..WIDTH {
+        for (k, &column) in columns.iter().enumerate() {
             let unit: Dual<WIDTH> = Dual::from_parts(|part| if part == k + 1 { 1.0 } else { 0.0 });
-            let (c, nx) = (first + k, ndx(m));
-            if c < m.nv {
-                self.direction[c] += unit;
-                moves = true;
-            } else if c < 2 * m.nv {
-                self.d.qvel[c - m.nv] += unit;
-            } else if c < nx {
-                self.d.act[c - 2 * m.nv] += unit;
-            } else if c < nx + m.nu {
-                self.d.ctrl[c - nx] += unit;
+            match input(m, column) {
+                Input::Position(i) => {
+                    self.direction[i] += unit;
+                    moves = true;
+                }
+                Input::Velocity(i) => self.d.qvel[i] += unit,
+                Input::Activation(i) => self.d.act[i] += unit,
+                Input::Control(i) => self.d.ctrl[i] += unit,
             }
         }
         if moves {
             integrate_pos(m, &mut self.d.qpos, &self.direction, Dual::lift(1.0));
         }
+    }
+
+    /// Tangent of the new position into `direction`: its difference from itself without tangent.
+    fn displace(&mut self, m: &Model) {
+        for (to, from) in self.qpos.iter_mut().zip(&self.d.qpos) {
+            *to = Dual::lift(from.re());
+        }
+        differentiate_pos(m, &mut self.direction, Dual::lift(1.0), &self.qpos, &self.d.qpos);
     }
 }

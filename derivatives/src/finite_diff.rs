@@ -8,139 +8,101 @@
 //! Columns are independent and computed in parallel. Each starts from a copy of the same state, and no sum
 //! crosses columns, so the result is the same, bit for bit, for any number of threads.
 
-use dualstep::forward::{Reuse, forward, step, step_reuse};
+use dualstep::forward::{Reuse, forward_skip, step_skip};
 use dualstep::integrate::integrate_pos;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model, StepError};
-use ndarray::Array2;
 use rayon::prelude::*;
-use thiserror::Error;
 
-use crate::tangent::{State, ctrl_names, ndx, sensor_names, state_names};
+use crate::columns::{Input, Wanted, input, ncolumns};
+use crate::kinks;
+use crate::matrices::{Column, Origin, Reason, Side, Transition, TransitionError};
+use crate::tangent::{State, ndx};
 
 /// How to take the differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FdConfig {
     /// Centred differences, twice the cost and an error of order eps² instead of eps.
     pub centered: bool,
-    /// Size of a nudge, in the unit of what is nudged.
-    pub eps: f64,
+    /// Sizes of the nudges.
+    pub eps: FdSteps,
+}
+
+/// Sizes of the nudges, for each block of columns in the unit of what is nudged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FdSteps {
+    /// Of positions \[m, rad\].
+    pub qpos: f64,
+    /// Of velocities \[m/s, rad/s\].
+    pub qvel: f64,
+    /// Of activations.
+    pub act: f64,
+    /// Of controls.
+    pub ctrl: f64,
+}
+
+impl FdSteps {
+    /// The same size for all.
+    pub fn uniform(eps: f64) -> Self {
+        Self { qpos: eps, qvel: eps, act: eps, ctrl: eps }
+    }
+
+    /// Sizes that balance truncation with a noise in the step's result, relative to its size: its cube root for
+    /// centred differences, its square root for one-sided ones.
+    ///
+    /// Without an iterative solver the noise is rounding, [`f64::EPSILON`].
+    pub fn for_noise(noise: f64, centered: bool) -> Self {
+        Self::uniform(if centered { noise.cbrt() } else { noise.sqrt() })
+    }
+
+    fn of(&self, input: Input) -> f64 {
+        match input {
+            Input::Position(_) => self.qpos,
+            Input::Velocity(_) => self.qvel,
+            Input::Activation(_) => self.act,
+            Input::Control(_) => self.ctrl,
+        }
+    }
+
+    /// The first that is no positive number.
+    fn invalid(&self) -> Option<f64> {
+        let all = [self.qpos, self.qvel, self.act, self.ctrl];
+        all.into_iter().find(|eps| !(*eps > 0.0 && eps.is_finite()))
+    }
+}
+
+impl FdConfig {
+    /// Centred differences with nudges of [`FdSteps::for_noise`] at rounding: 6e-6.
+    pub fn centered() -> Self {
+        Self { centered: true, eps: FdSteps::for_noise(f64::EPSILON, true) }
+    }
+
+    /// Forward differences with nudges of [`FdSteps::for_noise`] at rounding: 1.5e-8.
+    pub fn forward() -> Self {
+        Self { centered: false, eps: FdSteps::for_noise(f64::EPSILON, false) }
+    }
+
+    /// Differences with nudges of one size.
+    pub fn uniform(centered: bool, eps: f64) -> Self {
+        Self { centered, eps: FdSteps::uniform(eps) }
+    }
 }
 
 impl Default for FdConfig {
     fn default() -> Self {
-        Self { centered: true, eps: 1e-6 }
+        Self::centered()
     }
-}
-
-/// How a column was differenced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference {
-    /// Nudged to both sides.
-    Centered,
-    /// Nudged forward only.
-    Forward,
-    /// Nudged backward only: the control is at the upper end of its range.
-    Backward,
-    /// Not nudged at all: exact, by dual numbers or in closed form.
-    Exact,
-    /// Not nudged, the column is zero: the control is outside its range, or the range is narrower than eps.
-    Zero,
-}
-
-/// Linearization of one step at a state: `dx⁺ = A dx + B du`, `dy = C dx + D du`, with
-/// `dx = [dq (nv), dv (nv), da (na)]`, `u` the controls and `y` the sensors.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transition {
-    /// d next state / d state, (2nv+na) × (2nv+na).
-    pub A: Array2<f64>,
-    /// d next state / d control, (2nv+na) × nu.
-    pub B: Array2<f64>,
-    /// d sensors / d state, nsensordata × (2nv+na), before the step.
-    pub C: Array2<f64>,
-    /// d sensors / d control, nsensordata × nu, before the step.
-    pub D: Array2<f64>,
-    /// Rows and columns of A, rows of B, columns of C.
-    pub state_names: Vec<String>,
-    /// Columns of B and D.
-    pub ctrl_names: Vec<String>,
-    /// Rows of C and D.
-    pub sensor_names: Vec<String>,
-    /// How each column of A and C, then each of B and D, was differenced (2nv+na + nu).
-    pub difference: Vec<Difference>,
-    /// Why the closed form was not used although it was wanted; none if it was, or was not asked for.
-    pub fallback: Option<String>,
-}
-
-impl Transition {
-    /// Zero matrices of the model's sizes, with their names.
-    pub fn new(m: &Model) -> Self {
-        let (nx, nu, ns) = (ndx(m), m.nu, m.nsensordata);
-        Self {
-            A: Array2::zeros((nx, nx)),
-            B: Array2::zeros((nx, nu)),
-            C: Array2::zeros((ns, nx)),
-            D: Array2::zeros((ns, nu)),
-            state_names: state_names(m),
-            ctrl_names: ctrl_names(m),
-            sensor_names: sensor_names(m),
-            difference: vec![Difference::Zero; nx + nu],
-            fallback: None,
-        }
-    }
-
-    /// Names of the columns that were nudged to one side only, or not at all, although centred differences
-    /// were asked for.
-    pub fn one_sided(&self) -> impl Iterator<Item = (&str, Difference)> {
-        let names = self.state_names.iter().chain(&self.ctrl_names);
-        let named = names.map(String::as_str).zip(self.difference.iter().copied());
-        named.filter(|(_, d)| !matches!(d, Difference::Centered | Difference::Exact))
-    }
-
-    /// Entry of [A B]: row i of the next state, column k of state and control.
-    pub(crate) fn state_entry(&mut self, i: usize, k: usize) -> &mut f64 {
-        let nx = self.A.ncols();
-        if k < nx { &mut self.A[[i, k]] } else { &mut self.B[[i, k - nx]] }
-    }
-
-    /// Entry of [C D]: row i of the sensors, column k of state and control.
-    pub(crate) fn sensor_entry(&mut self, i: usize, k: usize) -> &mut f64 {
-        let nx = self.A.ncols();
-        if k < nx { &mut self.C[[i, k]] } else { &mut self.D[[i, k - nx]] }
-    }
-}
-
-/// Why there is no linearization.
-#[derive(Clone, Debug, PartialEq, Error)]
-#[non_exhaustive]
-pub enum TransitionError {
-    /// The nudge is not a positive number.
-    #[error("the finite-difference step must be positive and finite, found {0}")]
-    Eps(f64),
-    /// The closed form does not cover something that the model uses at this state.
-    #[error("no closed form: {feature}; use dual numbers or differences")]
-    NotCovered {
-        /// What is not covered, in a sentence.
-        feature: String,
-    },
-    /// The step from the state itself fails.
-    #[error("the step to linearize fails: {0}")]
-    Step(#[source] StepError),
-    /// The step from a nudged state fails.
-    #[error("the step fails when {name} is nudged: {source}")]
-    Column {
-        /// Which state or control was nudged.
-        name: String,
-        /// How the step fails.
-        source: StepError,
-    },
 }
 
 /// Everything that [`mjd_transition_fd_into`] writes on its way: one set of data for each thread.
 #[derive(Debug)]
 pub struct FdWorkspace {
+    wanted: Wanted,
+    why: Reason,
     /// State after the step, and sensors before it.
     next: Outcome,
+    /// Kinks at the state.
+    columns: Vec<Column>,
     workers: Vec<Worker>,
 }
 
@@ -154,6 +116,8 @@ struct Outcome {
 /// Data of one thread, and the columns it computed.
 #[derive(Debug)]
 struct Worker {
+    /// Whether steps evaluate sensors.
+    sensors: bool,
     d: Data<f64>,
     /// Unit tangent of the positions (nv), zero between uses.
     direction: Vec<f64>,
@@ -161,41 +125,37 @@ struct Worker {
     minus: Outcome,
     /// Columns of [A; C] and [B; D], one after the other.
     columns: Vec<f64>,
-    difference: Vec<Difference>,
-}
-
-/// What is nudged.
-#[derive(Clone, Copy, Debug)]
-enum Input {
-    Position(usize),
-    Velocity(usize),
-    Activation(usize),
-    Control(usize),
+    sides: Vec<Side>,
 }
 
 impl FdWorkspace {
     /// A workspace for the model, for as many threads as the current rayon pool has.
     pub fn new(m: &Model) -> Self {
-        let columns = ndx(m) + m.nu;
-        let nworkers = rayon::current_num_threads().clamp(1, columns.max(1));
-        let share = columns.div_ceil(nworkers);
+        Self::of(m, Wanted::all(m), Reason::Requested, rayon::current_num_threads())
+    }
+
+    pub(crate) fn of(m: &Model, wanted: Wanted, why: Reason, threads: usize) -> Self {
+        let nworkers = threads.clamp(1, wanted.columns.len().max(1));
+        let share = wanted.columns.len().div_ceil(nworkers);
         let worker = || Worker {
+            sensors: wanted.sensors,
             d: Data::new(m),
             direction: vec![0.0; m.nv],
             plus: Outcome::new(m),
             minus: Outcome::new(m),
             columns: vec![0.0; share * (ndx(m) + m.nsensordata)],
-            difference: vec![Difference::Zero; share],
+            sides: vec![Side::Both; share],
         };
         let workers = std::iter::repeat_with(worker).take(nworkers).collect();
-        Self { next: Outcome::new(m), workers }
+        let columns = vec![Column::SKIPPED; ncolumns(m)];
+        Self { wanted, why, next: Outcome::new(m), columns, workers }
     }
 }
 
 /// A, B, C and D of one step at the state of `d`, which stays as it is.
 ///
 /// Controls are nudged within their range only: at a limit the difference is one-sided, as in `MuJoCo`, and
-/// [`Transition::difference`] says so.
+/// [`Transition::columns`] says so.
 ///
 /// Source: MuJoCo `mjd_transitionFD`. Cost: 1 + (2nv + na + nu) steps, twice as many centred; what depends on
 /// positions (velocities) only is not computed again where those stay.
@@ -226,30 +186,34 @@ pub fn mjd_transition_fd_into(
     workspace: &mut FdWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
-    if !(config.eps > 0.0 && config.eps.is_finite()) {
-        return Err(TransitionError::Eps(config.eps));
+    if let Some(eps) = config.eps.invalid() {
+        return Err(TransitionError::Eps(eps));
     }
-    let FdWorkspace { next, workers } = workspace;
+    let FdWorkspace { wanted, why, next, columns, workers } = workspace;
 
     // the step itself: the reference of one-sided differences
     let first = &mut workers[0];
     first.d.set_state_from(d);
-    step(m, &mut first.d).map_err(TransitionError::Step)?;
+    forward_skip(m, &mut first.d, Reuse::Nothing, wanted.sensors).map_err(TransitionError::Step)?;
+    columns.fill(Column { origin: Origin::Fd, why: *why, ..Column::SKIPPED });
+    kinks::mark(m, &first.d, &config.eps, columns);
+    step_skip(m, &mut first.d, reuse(m, Input::Control(0)), wanted.sensors)
+        .map_err(TransitionError::Step)?;
     next.read(&first.d);
 
-    // worker w computes columns w, w + W, w + 2W, …
-    let (next, count) = (&*next, workers.len());
+    // worker w computes columns w, w + W, w + 2W, … of those that are wanted
+    let (next, count, wanted) = (&*next, workers.len(), &*wanted);
     let failure = workers
         .par_iter_mut()
         .enumerate()
-        .filter_map(|(w, worker)| worker.run(m, d, config, next, (w, count)).err())
+        .filter_map(|(w, worker)| worker.run(m, d, config, next, (w, count), wanted).err())
         .min_by_key(|(column, _)| *column);
     if let Some((column, source)) = failure {
-        let name = transition.state_names.iter().chain(&transition.ctrl_names).nth(column);
-        return Err(TransitionError::Column { name: name.cloned().unwrap_or_default(), source });
+        let name = transition.column_names().nth(column).unwrap_or_default().to_owned();
+        return Err(TransitionError::Nudge { name, source });
     }
     for (w, worker) in workers.iter().enumerate() {
-        worker.hand_over(m, (w, count), transition);
+        worker.hand_over(m, (w, count), wanted, columns, transition);
     }
     Ok(())
 }
@@ -284,20 +248,22 @@ impl Worker {
         config: &FdConfig,
         next: &Outcome,
         (first, stride): (usize, usize),
+        wanted: &Wanted,
     ) -> Result<(), (usize, StepError)> {
         let length = ndx(m) + m.nsensordata;
         // what the nudges do not touch is computed once; an error here was met in the step itself
         self.d.set_state_from(base);
-        forward(m, &mut self.d).map_err(|source| (first, source))?;
+        forward_skip(m, &mut self.d, Reuse::Nothing, wanted.sensors)
+            .map_err(|source| (first, source))?;
         // from the back: controls and activations leave positions and velocities alone, velocities leave
         // positions alone
-        let columns = (first..ndx(m) + m.nu).step_by(stride).enumerate();
-        for (slot, column) in columns.rev() {
+        let columns = wanted.columns.iter().skip(first).step_by(stride).enumerate();
+        for (slot, &column) in columns.rev() {
             let out = slot * length..(slot + 1) * length;
-            let difference = self
+            let side = self
                 .difference(m, base, config, next, input(m, column), out)
                 .map_err(|source| (column, source))?;
-            self.difference[slot] = difference;
+            self.sides[slot] = side;
         }
         Ok(())
     }
@@ -311,8 +277,8 @@ impl Worker {
         next: &Outcome,
         input: Input,
         out: std::ops::Range<usize>,
-    ) -> Result<Difference, StepError> {
-        let eps = config.eps;
+    ) -> Result<Side, StepError> {
+        let eps = config.eps.of(input);
         let forward = allowed(m, base, input, eps);
         let backward = (config.centered || !forward) && allowed(m, base, input, -eps);
         if forward {
@@ -327,19 +293,19 @@ impl Worker {
         Ok(match (forward, backward) {
             (true, true) => {
                 self.plus.minus(m, &self.minus, 2.0 * eps, column);
-                Difference::Centered
+                Side::Both
             }
             (true, false) => {
                 self.plus.minus(m, next, eps, column);
-                Difference::Forward
+                Side::Above
             }
             (false, true) => {
                 next.minus(m, &self.minus, eps, column);
-                Difference::Backward
+                Side::Below
             }
             (false, false) => {
                 column.fill(0.0);
-                Difference::Zero
+                Side::Clamped
             }
         })
     }
@@ -353,12 +319,6 @@ impl Worker {
         eps: f64,
     ) -> Result<(), StepError> {
         self.d.set_state_from(base);
-        let reuse = match input {
-            _ if m.opt.integrator == Integrator::RK4 => Reuse::Nothing,
-            Input::Position(_) => Reuse::Nothing,
-            Input::Velocity(_) => Reuse::Position,
-            Input::Activation(_) | Input::Control(_) => Reuse::Velocity,
-        };
         match input {
             Input::Position(i) => {
                 self.direction[i] = 1.0;
@@ -369,42 +329,46 @@ impl Worker {
             Input::Activation(i) => self.d.act[i] += eps,
             Input::Control(i) => self.d.ctrl[i] += eps,
         }
-        step_reuse(m, &mut self.d, reuse)
+        step_skip(m, &mut self.d, reuse(m, input), self.sensors)
     }
 
     /// Copies this worker's columns to their places in A, B, C and D.
-    fn hand_over(&self, m: &Model, (first, stride): (usize, usize), to: &mut Transition) {
+    fn hand_over(
+        &self,
+        m: &Model,
+        (first, stride): (usize, usize),
+        wanted: &Wanted,
+        kinks: &[Column],
+        to: &mut Transition,
+    ) {
         let (nx, ns) = (ndx(m), m.nsensordata);
-        for (slot, column) in (first..nx + m.nu).step_by(stride).enumerate() {
-            let values = &self.columns[slot * (nx + ns)..(slot + 1) * (nx + ns)];
-            let (upper, lower, j) = if column < nx {
-                (&mut to.A, &mut to.C, column)
-            } else {
-                (&mut to.B, &mut to.D, column - nx)
-            };
-            for (i, value) in values.iter().enumerate() {
-                if i < nx {
-                    upper[[i, j]] = *value;
-                } else {
-                    lower[[i - nx, j]] = *value;
+        for (slot, &column) in wanted.columns.iter().skip(first).step_by(stride).enumerate() {
+            let (state, sensors) =
+                self.columns[slot * (nx + ns)..(slot + 1) * (nx + ns)].split_at(nx);
+            let origin = Column { side: self.sides[slot], ..kinks[column] };
+            if wanted.state {
+                for (i, value) in state.iter().enumerate() {
+                    *to.state_entry(i, column) = *value;
                 }
+                to.columns[column] = origin;
             }
-            to.difference[column] = self.difference[slot];
+            if wanted.sensors {
+                for (i, value) in sensors.iter().enumerate() {
+                    *to.sensor_entry(i, column) = *value;
+                }
+                to.sensor_columns[column] = origin;
+            }
         }
     }
 }
 
-/// What the columns of [A B] nudge, in their order.
-fn input(m: &Model, column: usize) -> Input {
-    let nx = ndx(m);
-    if column < m.nv {
-        Input::Position(column)
-    } else if column < 2 * m.nv {
-        Input::Velocity(column - m.nv)
-    } else if column < nx {
-        Input::Activation(column - 2 * m.nv)
-    } else {
-        Input::Control(column - nx)
+/// What a nudge leaves alone. Stages of a Runge–Kutta step leave nothing.
+fn reuse(m: &Model, input: Input) -> Reuse {
+    match input {
+        _ if m.opt.integrator == Integrator::RK4 => Reuse::Nothing,
+        Input::Position(_) => Reuse::Nothing,
+        Input::Velocity(_) => Reuse::Position,
+        Input::Activation(_) | Input::Control(_) => Reuse::Velocity,
     }
 }
 
@@ -419,7 +383,9 @@ fn allowed(m: &Model, d: &Data<f64>, input: Input, eps: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dualstep::forward::step;
     use dualstep::mjcf::load_model_str;
+    use ndarray::Array2;
 
     // a mass on rails with a spring: semi-implicit Euler is v⁺ = v + h (u − k q)/M, q⁺ = q + h v⁺
     const SPRING: &str = r#"
@@ -468,7 +434,7 @@ mod tests {
         let before = d.clone();
         let (h, k, mass) = (0.01, 3.0, 2.0);
         for centered in [false, true] {
-            let config = FdConfig { centered, ..FdConfig::default() };
+            let config = FdConfig::uniform(centered, 1e-6);
             let t = mjd_transition_fd(&m, &d, &config).unwrap();
             close(&t.A, &[1.0 - h * h * k / mass, h, -h * k / mass, 1.0]);
             close(&t.B, &[h * h / mass, h / mass]);
@@ -482,17 +448,14 @@ mod tests {
     #[test]
     fn controls_at_a_limit_are_nudged_inwards() {
         let (m, mut d) = load(SPRING);
-        let cases = [
-            (1.0, Difference::Backward),
-            (-1.0, Difference::Forward),
-            (0.3, Difference::Centered),
-            (1.5, Difference::Zero),
-        ];
+        let cases =
+            [(1.0, Side::Below), (-1.0, Side::Above), (0.3, Side::Both), (1.5, Side::Clamped)];
         for (ctrl, expected) in cases {
             d.ctrl[0] = ctrl;
             let t = mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap();
-            assert_eq!(t.difference, [Difference::Centered, Difference::Centered, expected]);
-            let gain = if expected == Difference::Zero { 0.0 } else { 0.005 };
+            let sides: Vec<Side> = t.columns.iter().map(|column| column.side).collect();
+            assert_eq!(sides, [Side::Both, Side::Both, expected]);
+            let gain = if expected == Side::Clamped { 0.0 } else { 0.005 };
             close(&t.B, &[0.01 * gain, gain]);
         }
         assert_eq!(mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap().one_sided().count(), 1);
@@ -533,7 +496,7 @@ mod tests {
             let mut d = Data::new(&m);
             d.qvel.iter_mut().enumerate().for_each(|(i, v)| *v = 0.3 * (i as f64 + 1.0).cos());
             d.ctrl[0] = 0.7;
-            let t = mjd_transition_fd(&m, &d, &FdConfig::default()).unwrap();
+            let t = mjd_transition_fd(&m, &d, &FdConfig::uniform(true, 1e-6)).unwrap();
             for column in 0..ndx(&m) + m.nu {
                 let after = |eps: f64| {
                     let mut d = d.clone();
@@ -578,7 +541,7 @@ mod tests {
     fn bad_input_is_an_error() {
         let (m, mut d) = load(SPRING);
         for eps in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let config = FdConfig { eps, centered: true };
+            let config = FdConfig::uniform(true, eps);
             let error = mjd_transition_fd(&m, &d, &config).unwrap_err();
             assert!(matches!(error, TransitionError::Eps(_)));
         }

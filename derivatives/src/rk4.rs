@@ -13,6 +13,7 @@ use dualstep::{Data, Model, Scalar, StepError};
 use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::{activation_clamped, activation_rate_derivative, activation_span};
+use crate::columns::{Input, input, ncolumns};
 use crate::quat::{mjd_integrate_pos, right_jacobian_inverse};
 use crate::smooth::{AccelerationDeriv, mjd_acceleration};
 use crate::tangent::ndx;
@@ -22,7 +23,7 @@ const C: [f64; 4] = [0.0, 0.5, 0.5, 1.0];
 const B: [f64; 4] = [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0];
 
 /// A quantity over degrees of freedom (or activations) and its tangent, a row for each and a column for each
-/// entry of (q, v, act, u).
+/// wanted entry of (q, v, act, u).
 #[derive(Debug)]
 struct Jet {
     value: Vec<f64>,
@@ -63,8 +64,8 @@ pub(crate) struct Rk4Workspace {
 }
 
 impl Rk4Workspace {
-    pub(crate) fn new(m: &Model) -> Self {
-        let n = ndx(m) + m.nu;
+    /// Room for n columns.
+    pub(crate) fn new(m: &Model, n: usize) -> Self {
         let jets = || [Jet::new(m.nv, n), Jet::new(m.nv, n), Jet::new(m.na, n)];
         Self {
             d: Data::new(m),
@@ -79,21 +80,22 @@ impl Rk4Workspace {
 }
 
 /// Tangents of the state after the step, row-major: position (nv × n), velocity (nv × n), activation (na × n),
-/// n = 2nv + na + nu.
+/// n = number of columns.
 ///
 /// # Errors
 /// If a stage cannot be evaluated.
 pub(crate) fn tangents<'a>(
     m: &Model,
     base: &Data<f64>,
+    columns: &[usize],
     w: &'a mut Rk4Workspace,
 ) -> Result<[&'a [f64]; 3], StepError> {
-    let (h, n) = (m.opt.timestep, ndx(m) + m.nu);
+    let (h, n) = (m.opt.timestep, columns.len());
     w.sum.iter_mut().for_each(Jet::clear);
     for (c, b) in C.into_iter().zip(B) {
         // x_i = x₀ ⊕ h c (K, F, G)_{i−1}
         w.d.set_state_from(base);
-        identity(m, &mut w.position, &mut w.velocity, &mut w.activation);
+        identity(m, columns, [&mut w.position, &mut w.velocity, &mut w.activation]);
         let [K, F, G] = &mut w.stage;
         if c > 0.0 {
             for x in K.value.iter_mut().chain(&mut K.tangent) {
@@ -108,13 +110,13 @@ pub(crate) fn tangents<'a>(
         }
         forward_dynamics(m, &mut w.d)?;
         mjd_acceleration(m, &w.d, &mut w.continuous);
-        pull_back(m, &w.d, h, &w.velocity, K, c > 0.0);
-        w.accelerations(m);
+        pull_back(m, &w.d, h, &w.velocity, K, (n, c > 0.0));
+        w.accelerations(m, columns);
         for (sum, stage) in w.sum.iter_mut().zip(&w.stage) {
             sum.add_scaled(b, stage);
         }
     }
-    finish(m, base, w);
+    finish(m, base, columns, w);
     Ok([&w.position, &w.velocity, &w.activation])
 }
 
@@ -125,27 +127,34 @@ fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
 }
 
 /// Tangents of the state itself.
-fn identity(m: &Model, position: &mut [f64], velocity: &mut [f64], activation: &mut [f64]) {
-    let n = ndx(m) + m.nu;
-    for (first, block) in [(0, position), (m.nv, velocity), (2 * m.nv, activation)] {
-        block.fill(0.0);
-        for (i, row) in block.chunks_exact_mut(n.max(1)).enumerate() {
-            row[first + i] = 1.0;
+fn identity(m: &Model, columns: &[usize], blocks: [&mut Vec<f64>; 3]) {
+    let n = columns.len();
+    let [position, velocity, activation] = blocks;
+    position.fill(0.0);
+    velocity.fill(0.0);
+    activation.fill(0.0);
+    for (k, &column) in columns.iter().enumerate() {
+        match input(m, column) {
+            Input::Position(i) => position[i * n + k] = 1.0,
+            Input::Velocity(i) => velocity[i * n + k] = 1.0,
+            Input::Activation(i) => activation[i * n + k] = 1.0,
+            Input::Control(_) => {}
         }
     }
 }
 
 impl Rk4Workspace {
     /// F = qacc and G = act_dot of the stage, and their tangents.
-    fn accelerations(&mut self, m: &Model) {
-        let (nx, n) = (ndx(m), ndx(m) + m.nu);
+    fn accelerations(&mut self, m: &Model, columns: &[usize]) {
+        let (all, n, nx) = (ncolumns(m), columns.len(), ndx(m));
         let [_, F, G] = &mut self.stage;
         F.value.copy_from_slice(&self.d.qacc);
         for i in 0..m.nv {
-            let row = &self.continuous.block[i * n..(i + 1) * n];
+            let row = &self.continuous.block[i * all..(i + 1) * all];
             let out = &mut F.tangent[i * n..(i + 1) * n];
-            out.fill(0.0);
-            out[nx..].copy_from_slice(&row[nx..]);
+            for (x, &column) in out.iter_mut().zip(columns) {
+                *x = if column < nx { 0.0 } else { row[column] };
+            }
             let blocks =
                 [(0, &self.position), (m.nv, &self.velocity), (2 * m.nv, &self.activation)];
             for (first, block) in blocks {
@@ -161,16 +170,25 @@ impl Rk4Workspace {
             let out = &mut G.tangent[adr * n..(adr + 1) * n];
             out.fill(0.0);
             axpy(by_act, &self.activation[adr * n..(adr + 1) * n], out);
-            if m.actuator_ctrlnum[a] > 0 {
-                out[nx + m.actuator_ctrladr[a]] += by_ctrl;
+            let ctrl = nx + m.actuator_ctrladr[a];
+            if let Ok(k) = columns.binary_search(&ctrl)
+                && m.actuator_ctrlnum[a] > 0
+            {
+                out[k] += by_ctrl;
             }
         }
     }
 }
 
 /// K: the stage's velocity pulled back to q₀. `K` holds the displacement c K_{i−1} on entry, with its tangent.
-fn pull_back(m: &Model, d: &Data<f64>, h: f64, velocity: &[f64], K: &mut Jet, moved: bool) {
-    let n = ndx(m) + m.nu;
+fn pull_back(
+    m: &Model,
+    d: &Data<f64>,
+    h: f64,
+    velocity: &[f64],
+    K: &mut Jet,
+    (n, moved): (usize, bool),
+) {
     for j in 0..m.njnt {
         let (dof, nv) = (m.jnt_dofadr[j], m.jnt_type[j].nv());
         let turn = match m.jnt_type[j] {
@@ -211,9 +229,9 @@ fn dexp_inv_by_u(u: &Vector3<f64>, w: &Vector3<f64>) -> Matrix3<f64> {
 }
 
 /// The last update, from the weighted sums.
-fn finish(m: &Model, base: &Data<f64>, w: &mut Rk4Workspace) {
-    let (h, n) = (m.opt.timestep, ndx(m) + m.nu);
-    identity(m, &mut w.position, &mut w.velocity, &mut w.activation);
+fn finish(m: &Model, base: &Data<f64>, columns: &[usize], w: &mut Rk4Workspace) {
+    let (h, n) = (m.opt.timestep, columns.len());
+    identity(m, columns, [&mut w.position, &mut w.velocity, &mut w.activation]);
     let [K, F, G] = &w.sum;
     mjd_integrate_pos(m, &K.value, h, &mut w.position, &K.tangent, n);
     axpy(h, &F.tangent, &mut w.velocity);

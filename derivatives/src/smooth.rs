@@ -16,9 +16,9 @@ use dualstep::{Data, Model, Scalar, scalar};
 use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::mjd_actuator;
+use crate::columns::{Input, input, ncolumns};
 use crate::quat::right_jacobian_inverse;
 use crate::rne_pos::{RnePos, WorldWrench, mjd_rne_pos, mjd_world_wrenches};
-use crate::tangent::ndx;
 
 /// Derivatives of the smooth forces at fixed acceleration, and the scratch to compute them, allocated once.
 ///
@@ -340,12 +340,18 @@ pub struct AccelerationDeriv<T: Scalar> {
     /// ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
     pub block: Vec<T>,
     forces: SmoothDeriv<T>,
+    /// All columns.
+    columns: Vec<usize>,
 }
 
 impl<T: Scalar> AccelerationDeriv<T> {
     /// Room for the derivatives of the model.
     pub fn new(m: &Model) -> Self {
-        Self { block: vec![T::zero(); m.nv * (ndx(m) + m.nu)], forces: SmoothDeriv::new(m) }
+        Self {
+            block: vec![T::zero(); m.nv * ncolumns(m)],
+            forces: SmoothDeriv::new(m),
+            columns: (0..ncolumns(m)).collect(),
+        }
     }
 }
 
@@ -357,21 +363,23 @@ impl<T: Scalar> AccelerationDeriv<T> {
 /// Source: Carpentier and Mansard 2018, eq. 10. Cost O(nv² · depth).
 pub fn mjd_acceleration<T: Scalar>(m: &Model, d: &Data<T>, out: &mut AccelerationDeriv<T>) {
     mjd_smooth(m, d, &d.qacc, Forces::All, &mut out.forces);
-    out.forces.gather(m, &mut out.block);
-    tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ndx(m) + m.nu);
+    out.forces.gather(m, &out.columns, &mut out.block);
+    tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ncolumns(m));
 }
 
 impl<T: Scalar> SmoothDeriv<T> {
-    /// [dq, dv, da, du] side by side, row-major (nv × (2nv + na + nu)).
-    pub(crate) fn gather(&self, m: &Model, block: &mut [T]) {
-        let (nv, na, nu) = (m.nv, m.na, m.nu);
-        let n = ndx(m) + nu;
-        for i in 0..nv {
-            let row = &mut block[i * n..(i + 1) * n];
-            row[..nv].copy_from_slice(&self.dq[i * nv..(i + 1) * nv]);
-            row[nv..2 * nv].copy_from_slice(&self.dv[i * nv..(i + 1) * nv]);
-            row[2 * nv..2 * nv + na].copy_from_slice(&self.da[i * na..(i + 1) * na]);
-            row[2 * nv + na..].copy_from_slice(&self.du[i * nu..(i + 1) * nu]);
+    /// The columns of [dq dv da du] that are wanted, row-major (nv × columns).
+    pub(crate) fn gather(&self, m: &Model, columns: &[usize], block: &mut [T]) {
+        for (k, &column) in columns.iter().enumerate() {
+            let (matrix, width, j) = match input(m, column) {
+                Input::Position(j) => (&self.dq, m.nv, j),
+                Input::Velocity(j) => (&self.dv, m.nv, j),
+                Input::Activation(j) => (&self.da, m.na, j),
+                Input::Control(j) => (&self.du, m.nu, j),
+            };
+            for i in 0..m.nv {
+                block[i * columns.len() + k] = matrix[i * width + j];
+            }
         }
     }
 }

@@ -1,32 +1,143 @@
-//! One call for all methods.
+//! One call for all methods: a plan says which columns come from which method, and why; the call executes it.
 
+use dualstep::model::Integrator;
 use dualstep::{Data, Model};
 
-use crate::analytic::{AnalyticWorkspace, mjd_transition_analytic_into};
-use crate::dual::{DualWorkspace, mjd_transition_dual_into, sensors_dual};
-use crate::finite_diff::{FdConfig, Transition, TransitionError, mjd_transition_fd};
+use crate::analytic::{AnalyticWorkspace, coverage, mjd_transition_analytic_into};
+use crate::columns::{Wanted, selection};
+use crate::dual::{DualWorkspace, mjd_transition_dual_into};
+use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
+use crate::matrices::{Feature, Reason, Transition, TransitionError};
 
 /// How to differentiate a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// Finite differences of whole steps: what MuJoCo has.
     Fd,
-    /// A and B in closed form, C and D by dual numbers; an error where the closed form does not reach.
+    /// Position columns by finite differences, all others in closed form: what engines have that differentiate
+    /// forces by velocity only. Under RK4, whose stages move, all columns are differences.
+    Hybrid,
+    /// All in closed form; an error where that does not reach.
     Analytic,
     /// Dual numbers through the whole step: the oracle.
     Dual,
-    /// In closed form where that covers the model, by dual numbers elsewhere; the result says why.
+    /// In closed form where that covers the model, by dual numbers elsewhere; each column says which, and why.
     #[default]
     Auto,
 }
 
 /// How to take a linearization.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DerivativeConfig {
     /// Method.
     pub method: Method,
-    /// Nudges, for [`Method::Fd`].
+    /// Nudges, for columns by differences.
     pub fd: FdConfig,
+    /// Which columns of [A B] and [C D] to compute ([`crate::columns`]); all if none. The others are zero.
+    pub columns: Option<Vec<usize>>,
+    /// Whether to compute C and D; they are zero otherwise.
+    pub sensors: bool,
+    /// Threads of one linearization; 0: as many as the rayon pool has. The result is the same for any number.
+    pub threads: usize,
+}
+
+impl Default for DerivativeConfig {
+    fn default() -> Self {
+        let (method, fd) = (Method::default(), FdConfig::default());
+        Self { method, fd, columns: None, sensors: true, threads: 0 }
+    }
+}
+
+impl DerivativeConfig {
+    /// All columns by a method.
+    pub fn by(method: Method) -> Self {
+        Self { method, ..Self::default() }
+    }
+}
+
+/// Which columns of which matrices come from which method, and why.
+#[derive(Clone, Debug, Default)]
+struct Plan {
+    fd: Option<(Wanted, Reason)>,
+    analytic: Option<(Wanted, Reason)>,
+    dual: Vec<(Wanted, Reason)>,
+}
+
+impl Plan {
+    fn new(m: &Model, config: &DerivativeConfig) -> Result<Self, TransitionError> {
+        let columns = selection(m, config.columns.as_deref())?;
+        let sensors = config.sensors && m.nsensordata > 0;
+        let all = Wanted { columns, state: true, sensors };
+        Ok(match config.method {
+            Method::Fd => Self { fd: Some((all, Reason::Requested)), ..Self::default() },
+            Method::Dual => Self { dual: vec![(all, Reason::Requested)], ..Self::default() },
+            Method::Hybrid if m.opt.integrator == Integrator::RK4 => {
+                Self { fd: Some((all, Reason::NotCovered(Feature::Stages))), ..Self::default() }
+            }
+            Method::Hybrid => {
+                if let Some(feature) = coverage(m) {
+                    return Err(TransitionError::NotCovered { feature });
+                }
+                let (positions, others) = all.columns.iter().partition(|&&c| c < m.nv);
+                let fd = Wanted { columns: positions, ..all };
+                let others = Wanted { columns: others, ..all };
+                let fd = Some((fd, Reason::Requested));
+                Self { fd, ..Self::closed_form(others, Reason::Requested) }
+            }
+            Method::Analytic => match coverage(m) {
+                Some(feature) => return Err(TransitionError::NotCovered { feature }),
+                None => Self::closed_form(all, Reason::Requested),
+            },
+            Method::Auto => match coverage(m) {
+                Some(feature) => {
+                    Self { dual: vec![(all, Reason::NotCovered(feature))], ..Self::default() }
+                }
+                None => Self::closed_form(all, Reason::Covered),
+            },
+        })
+    }
+}
+
+impl Plan {
+    /// A and B in closed form, C and D by dual numbers.
+    fn closed_form(wanted: Wanted, why: Reason) -> Self {
+        let state = Wanted { sensors: false, ..wanted.clone() };
+        let sensors = Wanted { state: false, ..wanted };
+        Self { fd: None, analytic: Some((state, why)), dual: vec![(sensors, Reason::Requested)] }
+    }
+}
+
+/// What [`mjd_transition_into`] needs: the plan of a model and a configuration, and the workspaces of its methods.
+///
+/// Allocates all that a linearization needs.
+#[derive(Debug)]
+pub struct TransitionWorkspace {
+    fd: Option<(FdConfig, FdWorkspace)>,
+    analytic: Option<AnalyticWorkspace>,
+    dual: Vec<DualWorkspace>,
+}
+
+impl TransitionWorkspace {
+    /// A workspace for the model and the configuration.
+    ///
+    /// # Errors
+    /// If the configuration names columns that the model does not have, or asks for a closed form that does not
+    /// cover the model.
+    pub fn new(m: &Model, config: &DerivativeConfig) -> Result<Self, TransitionError> {
+        let Plan { fd, analytic, dual } = Plan::new(m, config)?;
+        let threads = match config.threads {
+            0 => rayon::current_num_threads(),
+            threads => threads,
+        };
+        let fd = fd.filter(|(wanted, _)| !wanted.is_empty());
+        let analytic = analytic.filter(|(wanted, _)| !wanted.is_empty());
+        let dual = dual.into_iter().filter(|(wanted, _)| !wanted.is_empty());
+        Ok(Self {
+            fd: fd.map(|(wanted, why)| (config.fd, FdWorkspace::of(m, wanted, why, threads))),
+            analytic: analytic.map(|(wanted, why)| AnalyticWorkspace::of(m, wanted, why)),
+            dual: dual.map(|(wanted, why)| DualWorkspace::of(m, wanted, why)).collect(),
+        })
+    }
 }
 
 /// A, B, C and D of one step at the state of `d`, which stays as it is.
@@ -34,29 +145,52 @@ pub struct DerivativeConfig {
 /// C and D belong to the state before the step.
 ///
 /// # Errors
-/// If the step fails, or the method does not cover the model at this state.
+/// If the step fails, the configuration names columns that the model does not have, or the method does not cover
+/// the model.
 pub fn mjd_transition(
     m: &Model,
     d: &Data<f64>,
     config: &DerivativeConfig,
 ) -> Result<Transition, TransitionError> {
-    if config.method == Method::Fd {
-        return mjd_transition_fd(m, d, &config.fd);
-    }
+    let mut workspace = TransitionWorkspace::new(m, config)?;
     let mut transition = Transition::new(m);
-    let mut dual = DualWorkspace::new(m);
-    if config.method == Method::Dual {
-        mjd_transition_dual_into(m, d, &mut dual, &mut transition)?;
-        return Ok(transition);
-    }
-    let mut workspace = AnalyticWorkspace::new(m);
-    match mjd_transition_analytic_into(m, d, &mut workspace, &mut transition) {
-        Ok(()) => sensors_dual(m, d, &mut dual, &mut transition)?,
-        Err(TransitionError::NotCovered { feature }) if config.method == Method::Auto => {
-            mjd_transition_dual_into(m, d, &mut dual, &mut transition)?;
-            transition.fallback = Some(feature);
-        }
-        Err(error) => return Err(error),
-    }
+    mjd_transition_into(m, d, &mut workspace, &mut transition)?;
     Ok(transition)
+}
+
+/// As [`mjd_transition`], into matrices and through a workspace that are used again. Columns that the workspace's
+/// configuration leaves out become zero.
+///
+/// # Errors
+/// If the step fails.
+///
+/// # Panics
+/// If `workspace` or `transition` belong to a model of other sizes.
+pub fn mjd_transition_into(
+    m: &Model,
+    d: &Data<f64>,
+    workspace: &mut TransitionWorkspace,
+    transition: &mut Transition,
+) -> Result<(), TransitionError> {
+    transition.clear();
+    if let Some((config, fd)) = &mut workspace.fd {
+        mjd_transition_fd_into(m, d, config, fd, transition)?;
+    }
+    if let Some(analytic) = &mut workspace.analytic {
+        mjd_transition_analytic_into(m, d, analytic, transition)?;
+    }
+    for dual in &mut workspace.dual {
+        mjd_transition_dual_into(m, d, dual, transition)?;
+    }
+    Ok(())
+}
+
+/// A, B, C and D with position columns by finite differences and all others in closed form.
+///
+/// # Errors
+/// As [`mjd_transition`]; the closed form may not cover the model.
+///
+/// Source: the design of engines that differentiate forces by velocity only, MuJoCo's `mjd_smooth_vel` among them.
+pub fn mjd_transition_hybrid(m: &Model, d: &Data<f64>) -> Result<Transition, TransitionError> {
+    mjd_transition(m, d, &DerivativeConfig::by(Method::Hybrid))
 }

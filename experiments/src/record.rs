@@ -4,7 +4,7 @@
 //! |---|---|
 //! | state, read by [`load_state`] | `qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat time`, each optional |
 //! | trajectory, by [`save_trajectory`] | `time qpos qvel act ctrl sensordata energy`, one row a state, first the initial one |
-//! | linearization, by [`save_transition`] | `A B C D`; the keys of a state; `timestep`; `state_names ctrl_names sensor_names` |
+//! | linearization, by [`save_transition`] | `A B C D`; the keys of a state; `timestep`; `state_names ctrl_names sensor_names`; `column_origin column_why column_side column_kink` of [A B] and, with `sensor_` before, of [C D] |
 //!
 //! Shapes are those of MuJoCo (`xfrc_applied` is nbody × 6); numbers are `float64`, names unicode arrays. A
 //! trajectory or a linearization is also a state: of a field with a row per step the last row counts.
@@ -18,10 +18,7 @@ use dualstep::{Data, Model};
 use dualstep_derivatives::Transition;
 use nalgebra::Vector3;
 use ndarray::{Array1, Array2, ArrayD, arr0};
-use ndarray_npy::{
-    NpzReader, NpzWriter, ReadNpzError, WritableElement, WriteDataError, WriteNpzError,
-};
-use py_literal::Value;
+use ndarray_npy::{NpzReader, NpzWriter, ReadNpzError, WriteNpzError};
 use thiserror::Error;
 
 use crate::rollout::{Control, Trajectory};
@@ -40,7 +37,7 @@ pub const STATE_KEYS: [&str; 9] = [
 ];
 
 /// Keys of our own files that are no part of a state.
-const OTHER_KEYS: [&str; 10] = [
+const OTHER_KEYS: [&str; 18] = [
     "sensordata",
     "energy",
     "A",
@@ -51,6 +48,14 @@ const OTHER_KEYS: [&str; 10] = [
     "state_names",
     "ctrl_names",
     "sensor_names",
+    "column_origin",
+    "column_why",
+    "column_side",
+    "column_kink",
+    "sensor_column_origin",
+    "sensor_column_why",
+    "sensor_column_side",
+    "sensor_column_kink",
 ];
 
 /// A file could not be read or written.
@@ -212,13 +217,7 @@ pub fn save_transition(
     transition: &Transition,
 ) -> Result<(), RecordError> {
     save(path, |npz| {
-        npz.add_array("A", &transition.A)?;
-        npz.add_array("B", &transition.B)?;
-        npz.add_array("C", &transition.C)?;
-        npz.add_array("D", &transition.D)?;
-        add_names(npz, "state_names", &transition.state_names)?;
-        add_names(npz, "ctrl_names", &transition.ctrl_names)?;
-        add_names(npz, "sensor_names", &transition.sensor_names)?;
+        transition.write_npz(npz)?;
         npz.add_array("timestep", &arr0(m.opt.timestep))?;
         add_state(npz, d)
     })
@@ -363,46 +362,6 @@ impl From<f32> for Wide {
 impl From<i64> for Wide {
     fn from(x: i64) -> Self {
         Self(x as f64)
-    }
-}
-
-/// Adds names as a NumPy array of unicode strings.
-fn add_names(
-    npz: &mut NpzWriter<BufWriter<File>>,
-    key: &str,
-    names: &[String],
-) -> Result<(), WriteNpzError> {
-    match names.iter().map(|name| name.chars().count()).max().unwrap_or(0) {
-        ..=16 => npz.add_array(key, &unicode::<16>(names)),
-        17..=32 => npz.add_array(key, &unicode::<32>(names)),
-        33..=64 => npz.add_array(key, &unicode::<64>(names)),
-        65..=128 => npz.add_array(key, &unicode::<128>(names)),
-        _ => npz.add_array(key, &unicode::<1024>(names)),
-    }
-}
-
-/// A string of `N` characters as NumPy stores it: UTF-32, filled up with zeros, cut if longer.
-struct Unicode<const N: usize>([u32; N]);
-
-fn unicode<const N: usize>(names: &[String]) -> Array1<Unicode<N>> {
-    let pad = |name: &String| {
-        let mut chars = name.chars().map(u32::from);
-        Unicode(std::array::from_fn(|_| chars.next().unwrap_or(0)))
-    };
-    names.iter().map(pad).collect()
-}
-
-impl<const N: usize> WritableElement for Unicode<N> {
-    fn type_descriptor() -> Value {
-        Value::String(format!("<U{N}"))
-    }
-
-    fn write<W: io::Write>(&self, mut writer: W) -> Result<(), WriteDataError> {
-        self.0.iter().try_for_each(|char| Ok(writer.write_all(&char.to_le_bytes())?))
-    }
-
-    fn write_slice<W: io::Write>(slice: &[Self], mut writer: W) -> Result<(), WriteDataError> {
-        slice.iter().try_for_each(|name| name.write(&mut writer))
     }
 }
 

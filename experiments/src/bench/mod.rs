@@ -182,7 +182,13 @@ pub fn bench(
     mut engine: Option<&mut EngineProcess>,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Outcome, BenchError> {
-    let m = &subject.model;
+    let mut model = subject.model.clone();
+    let pinocchio = engine.as_ref().is_some_and(|engine| engine.engine == Engine::Pinocchio);
+    if pinocchio {
+        // it has none
+        model.opt.disableflags |= disable::SENSOR;
+    }
+    let m = &model;
     let mut start = Data::new(m);
     if let Some(key) = subject.keyframe {
         start.reset_keyframe(m, key);
@@ -190,20 +196,14 @@ pub fn bench(
     let mut outcome = Outcome::default();
     if let Some(engine) = engine.as_deref_mut() {
         engine.load(subject, &start)?;
-        if engine.engine == Engine::Pinocchio && config.what.contains(&What::Acceleration) {
+        if pinocchio && config.what.contains(&What::Acceleration) {
             outcome.agreement = Some(agreement::compare(m, &start, engine)?);
         }
     }
-    // MuJoCo's linearization skips sensors when only A and B are wanted, Pinocchio has none
-    let mut without_sensors = m.clone();
-    without_sensors.opt.disableflags |= disable::SENSOR;
-    let pinocchio = engine.as_ref().is_some_and(|engine| engine.engine == Engine::Pinocchio);
     // MuJoCo has one thread
     let pool = ThreadPoolBuilder::new().num_threads(1).build().map_err(OursError::from)?;
     let total = config.what.len() * config.batches;
     for (i, &what) in config.what.iter().enumerate() {
-        let sensors = !pinocchio && matches!(what, What::Step | What::Forward);
-        let m = if sensors { m } else { &without_sensors };
         let ours = what.methods().iter().map(|&method| Ours::new(m, &start, method, &pool));
         let mut ours = ours.collect::<Result<Vec<_>, _>>()?;
         let mut tick = |k: usize| progress(i * config.batches + k, total);

@@ -5,11 +5,11 @@ use std::time::Instant;
 use dualstep::forward::{forward, forward_dynamics, step};
 use dualstep::smooth::{com_pos, com_vel, crb, kinematics, rne_with_acceleration};
 use dualstep::{Data, Model, StepError};
-use dualstep_derivatives::analytic::{AnalyticWorkspace, mjd_transition_analytic_into};
-use dualstep_derivatives::dual::{DualWorkspace, mjd_transition_dual_into};
-use dualstep_derivatives::finite_diff::mjd_transition_fd_into;
 use dualstep_derivatives::smooth::{AccelerationDeriv, mjd_acceleration};
-use dualstep_derivatives::{FdConfig, FdWorkspace, Transition, TransitionError};
+use dualstep_derivatives::{
+    DerivativeConfig, FdConfig, Method as By, Transition, TransitionError, TransitionWorkspace,
+    mjd_transition_into,
+};
 use rayon::{ThreadPool, ThreadPoolBuildError};
 use serde::Serialize;
 use thiserror::Error;
@@ -73,10 +73,7 @@ pub struct Ours<'a> {
 #[derive(Debug)]
 struct Work {
     d: Data<f64>,
-    transition: Transition,
-    fd: Option<FdWorkspace>,
-    analytic: Option<AnalyticWorkspace>,
-    dual: Option<DualWorkspace>,
+    transition: Option<(TransitionWorkspace, Transition)>,
     acceleration: Option<AccelerationDeriv<f64>>,
     zero: Vec<f64>,
     force: Vec<f64>,
@@ -95,17 +92,17 @@ impl<'a> Ours<'a> {
     ) -> Result<Self, OursError> {
         let mut d = start.clone();
         forward(m, &mut d)?;
-        let work = pool.install(|| Work {
-            d,
-            transition: Transition::new(m),
-            fd: (method == Method::TransitionFd).then(|| FdWorkspace::new(m)),
-            analytic: (method == Method::TransitionAnalytic).then(|| AnalyticWorkspace::new(m)),
-            dual: (method == Method::TransitionDual).then(|| DualWorkspace::new(m)),
-            acceleration: matches!(method, Method::ForwardAcceleration | Method::Acceleration)
-                .then(|| AccelerationDeriv::new(m)),
-            zero: vec![0.0; m.nv],
-            force: vec![0.0; m.nv],
-        });
+        let transition = match method {
+            Method::TransitionFd => Some(By::Fd),
+            Method::TransitionAnalytic => Some(By::Analytic),
+            Method::TransitionDual => Some(By::Dual),
+            _ => None,
+        };
+        let transition = transition.map(|by| pool.install(|| workspace(m, by))).transpose()?;
+        let acceleration = matches!(method, Method::ForwardAcceleration | Method::Acceleration)
+            .then(|| AccelerationDeriv::new(m));
+        let (zero, force) = (vec![0.0; m.nv], vec![0.0; m.nv]);
+        let work = Work { d, transition, acceleration, zero, force };
         Ok(Self { m, start, pool, method, work })
     }
 
@@ -147,26 +144,23 @@ impl<'a> Ours<'a> {
     }
 }
 
+/// A and B as MuJoCo's `mjd_transitionFD` is asked for them: without sensors, with nudges of 1e-6.
+fn workspace(m: &Model, method: By) -> Result<(TransitionWorkspace, Transition), OursError> {
+    let fd = FdConfig::uniform(true, 1e-6);
+    let config = DerivativeConfig { fd, sensors: false, ..DerivativeConfig::by(method) };
+    Ok((TransitionWorkspace::new(m, &config)?, Transition::new(m)))
+}
+
 impl Work {
     /// One call.
     fn call(&mut self, m: &Model, method: Method) -> Result<(), OursError> {
-        let Self { d, transition, fd, analytic, dual, acceleration, zero, force } = self;
+        let Self { d, transition, acceleration, zero, force } = self;
         match method {
             Method::Step => step(m, d)?,
             Method::Forward => forward(m, d)?,
-            Method::TransitionFd => {
-                if let Some(workspace) = fd {
-                    mjd_transition_fd_into(m, d, &FdConfig::default(), workspace, transition)?;
-                }
-            }
-            Method::TransitionAnalytic => {
-                if let Some(workspace) = analytic {
-                    mjd_transition_analytic_into(m, d, workspace, transition)?;
-                }
-            }
-            Method::TransitionDual => {
-                if let Some(workspace) = dual {
-                    mjd_transition_dual_into(m, d, workspace, transition)?;
+            Method::TransitionFd | Method::TransitionAnalytic | Method::TransitionDual => {
+                if let Some((workspace, transition)) = transition {
+                    mjd_transition_into(m, d, workspace, transition)?;
                 }
             }
             Method::ForwardAcceleration | Method::Acceleration => {

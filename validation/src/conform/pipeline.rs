@@ -6,7 +6,7 @@ use dualstep::math::Quat;
 use dualstep::mjcf::MjcfErrorKind;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
-use dualstep_derivatives::{FdConfig, mjd_transition_fd};
+use dualstep_derivatives::{DerivativeConfig, mjd_transition};
 use nalgebra::Vector3;
 
 use super::Status;
@@ -49,10 +49,9 @@ pub(super) fn full_m(m: &Model, d: &Data<f64>) -> Vec<f64> {
     dualstep::smooth::full_m(m, d)
 }
 
-/// Transition matrices `A B C D` by centred differences with the oracle's nudge, row-major.
+/// Transition matrices `A B C D` by the default method, row-major.
 pub(super) fn transition(m: &Model, d: &Data<f64>) -> Result<[Vec<f64>; 4], String> {
-    let config = FdConfig { centered: true, eps: 1e-6 };
-    let found = mjd_transition_fd(m, d, &config).map_err(|e| e.to_string())?;
+    let found = mjd_transition(m, d, &DerivativeConfig::default()).map_err(|e| e.to_string())?;
     Ok([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect()))
 }
 

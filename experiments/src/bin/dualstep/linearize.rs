@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use dualstep::mjcf::{load_model, load_model_str};
 use dualstep::{Data, Model};
-use dualstep_derivatives::analytic::mjd_transition_analytic_into;
-use dualstep_derivatives::dual::{DualWorkspace, mjd_transition_dual_into};
-use dualstep_derivatives::finite_diff::{Difference, mjd_transition_fd_into};
-use dualstep_derivatives::{AnalyticWorkspace, FdConfig, FdWorkspace, Transition, TransitionError};
+use dualstep_derivatives::{
+    DerivativeConfig, FdConfig, FdSteps, Method, Origin, Reason, Side, Transition, TransitionError,
+    TransitionWorkspace, mjd_transition_into,
+};
 use dualstep_experiments::coverage;
 use dualstep_experiments::linear::{
     Controllability, Eigenvalue, RANK_TOLERANCE, controllability, eigenvalues,
@@ -23,7 +23,7 @@ use crate::failure::{Exit, Failure};
 use crate::model_args::{OptionArgs, StateArgs, positive};
 use crate::style::{self, BOLD, CYAN, DIM, GREEN, YELLOW};
 
-/// A and B of one step by finite differences, eigenvalues, controllability
+/// A, B, C, D of one step, checked by other methods; eigenvalues, controllability
 ///
 /// dx⁺ = A dx + B du, with dx = [dq (nv), dv (nv), da (na)]. Sensors are dy = C dx + D du, before the
 /// step.
@@ -34,13 +34,16 @@ pub(crate) struct Arguments {
     model: Option<PathBuf>,
     #[command(flatten)]
     state: StateArgs,
-    /// Write A B C D, the names of rows and columns (state_names ctrl_names sensor_names), the
-    /// timestep and the state they were taken at
+    /// Write A B C D, the names of rows and columns, where each column comes from, the timestep and
+    /// the state they were taken at
     #[arg(long, value_name = "FILE.npz")]
     out: Option<PathBuf>,
-    /// Size of the nudges
-    #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = positive, allow_negative_numbers = true)]
-    eps: f64,
+    /// How to differentiate; the other methods check it
+    #[arg(long, value_enum, value_name = "METHOD", default_value = "auto")]
+    method: MethodArg,
+    /// Size of the nudges of differences [default: 6e-6 centred, 1.5e-8 forward]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, allow_negative_numbers = true)]
+    eps: Option<f64>,
     /// Eigenvalues to show
     #[arg(long, value_name = "N", default_value_t = 6)]
     eigenvalues: usize,
@@ -54,6 +57,20 @@ pub(crate) struct Arguments {
     options: OptionArgs,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum MethodArg {
+    /// In closed form; by dual numbers where that does not cover the model
+    Auto,
+    /// In closed form; refused where that does not cover the model
+    Analytic,
+    /// Positions by centred differences, the rest in closed form
+    Hybrid,
+    /// Centred differences
+    Fd,
+    /// Dual numbers
+    Dual,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   dualstep linearize
@@ -64,7 +81,9 @@ Examples:
 Files:
   --state reads  qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat time, each
                  optional, with MuJoCo's shapes; of a trajectory (one row a step) the last row
-  --out writes   A B C D state_names ctrl_names sensor_names timestep, and the keys of a state
+  --out writes   A B C D state_names ctrl_names sensor_names timestep, the keys of a state; and of each
+                 column of [A B] column_origin (method), column_why, column_side, column_kink; the
+                 same of [C D] with sensor_ before
 
 Names: `knee.q` and `knee.v` are position and velocity of joint knee. Joints of several degrees of
 freedom have .x .y .z (translation) and .rot_x .rot_y .rot_z (rotation in the body frame).
@@ -78,17 +97,20 @@ const HUMANOID: &str = include_str!("../../../../validation/models/humanoid.xml"
 
 /// All that is shown.
 struct Results {
-    centered: Transition,
-    /// Time of the centred and of the forward differences \[s\].
-    seconds: [f64; 2],
-    /// Largest difference of A and B between the two, and where.
-    worst: (f64, String),
-    /// The same between centred differences and dual numbers, and the time of the latter [s].
-    dual: (f64, String, f64),
-    /// The same between closed form and dual numbers; or why there is no closed form.
-    closed: Result<(f64, String, f64), String>,
+    transition: Transition,
+    /// Time of a linearization through a warm workspace [s].
+    seconds: f64,
+    checks: Vec<Check>,
     eigenvalues: Vec<Eigenvalue>,
     controllability: Controllability,
+}
+
+/// The same by another method.
+struct Check {
+    name: &'static str,
+    /// Largest difference of A, B, C and D, relative to the largest entry of each, and where; or why there is none.
+    worst: Result<(f64, String), String>,
+    seconds: f64,
 }
 
 /// Runs the subcommand.
@@ -99,9 +121,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     }?;
     arguments.options.apply(&mut m);
     let d = arguments.state.data(&m)?;
-    let results = analyse(&m, &d, arguments.eps)?;
+    let results = analyse(&m, &d, arguments)?;
     if let Some(path) = &arguments.out {
-        save_transition(path, &m, &d, &results.centered)?;
+        save_transition(path, &m, &d, &results.transition)?;
     }
     if arguments.json {
         print_json(&m, &results, out)?;
@@ -111,77 +133,128 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     Ok(Exit::Success)
 }
 
-fn analyse(m: &Model, d: &Data<f64>, eps: f64) -> Result<Results, Failure> {
+/// All methods, with the names under which they are shown.
+fn methods(eps: Option<f64>) -> [(&'static str, MethodArg, DerivativeConfig); 6] {
+    let fd = |standard: FdConfig| FdConfig {
+        eps: eps.map_or(standard.eps, FdSteps::uniform),
+        ..standard
+    };
+    let by = |method: Method, standard: FdConfig| DerivativeConfig {
+        fd: fd(standard),
+        ..DerivativeConfig::by(method)
+    };
+    let (centered, forward) = (FdConfig::centered(), FdConfig::forward());
+    [
+        ("closed form", MethodArg::Analytic, by(Method::Analytic, centered)),
+        ("auto", MethodArg::Auto, by(Method::Auto, centered)),
+        ("dual numbers", MethodArg::Dual, by(Method::Dual, centered)),
+        ("hybrid", MethodArg::Hybrid, by(Method::Hybrid, centered)),
+        ("centred differences", MethodArg::Fd, by(Method::Fd, centered)),
+        ("forward differences", MethodArg::Fd, by(Method::Fd, forward)),
+    ]
+}
+
+fn analyse(m: &Model, d: &Data<f64>, arguments: &Arguments) -> Result<Results, Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::run(&error.to_string(), "linearize at another state, or with other options")
     };
-    let mut workspace = FdWorkspace::new(m);
-    let mut timed = |centered: bool| {
-        let mut transition = Transition::new(m);
-        let begin = Instant::now();
-        let config = FdConfig { centered, eps };
-        mjd_transition_fd_into(m, d, &config, &mut workspace, &mut transition)
-            .map_err(|error| failed(&error))?;
-        Ok::<_, Failure>((transition, begin.elapsed().as_secs_f64()))
-    };
-    // the first linearization also warms up caches and threads, so the one that is shown comes after it
-    let (forward, _) = timed(false)?;
-    let (centered, centered_s) = timed(true)?;
-    let (_, forward_s) = timed(false)?;
-    let h = m.opt.timestep;
-    let (dual, dual_s) = exact_dual(m, d).map_err(|error| failed(&error))?;
-    let closed = match closed_form(m, d) {
-        Ok((t, seconds)) => {
-            let (worst, entry) = worst_difference(&t, &dual);
-            Ok((worst, entry, seconds))
+    let all = methods(arguments.eps);
+    let chosen = all.iter().position(|(_, method, _)| *method == arguments.method);
+    let chosen = chosen.expect("each method has an entry");
+    let (transition, seconds) = timed(m, d, &all[chosen].2).map_err(|error| match error {
+        TransitionError::NotCovered { .. } => {
+            Failure::run(&error.to_string(), "use --method auto, dual or fd")
         }
-        Err(TransitionError::NotCovered { feature }) => Err(feature),
-        Err(error) => return Err(failed(&error)),
-    };
-    let (off, entry) = worst_difference(&centered, &dual);
+        error => failed(&error),
+    })?;
+    let analytic = transition.columns.iter().any(|column| column.origin == Origin::Analytic);
+    let mut checks = Vec::new();
+    for (k, (name, method, config)) in all.iter().enumerate() {
+        // `auto` is one of the others
+        let same = *method == MethodArg::Auto
+            || arguments.method == MethodArg::Auto
+                && *method == if analytic { MethodArg::Analytic } else { MethodArg::Dual };
+        if k == chosen || same {
+            continue;
+        }
+        let (worst, seconds) = match timed(m, d, config) {
+            Ok((other, seconds)) => (Ok(worst_difference(&transition, &other)), seconds),
+            Err(error) => (Err(error.to_string()), 0.0),
+        };
+        checks.push(Check { name, worst, seconds });
+    }
+    let h = m.opt.timestep;
     Ok(Results {
-        dual: (off, entry, dual_s),
-        closed,
-        worst: worst_difference(&centered, &forward),
-        seconds: [centered_s, forward_s],
-        eigenvalues: eigenvalues(&centered.A).map_err(|error| failed(&error))?,
-        controllability: controllability(&centered.A, &centered.B, h, RANK_TOLERANCE)
+        seconds,
+        checks,
+        eigenvalues: eigenvalues(&transition.A).map_err(|error| failed(&error))?,
+        controllability: controllability(&transition.A, &transition.B, h, RANK_TOLERANCE)
             .map_err(|error| failed(&error))?,
-        centered,
+        transition,
     })
 }
 
-/// A, B, C and D by dual numbers, and the time of a second run through a workspace that is warm [s].
-fn exact_dual(m: &Model, d: &Data<f64>) -> Result<(Transition, f64), TransitionError> {
-    let (mut workspace, mut transition) = (DualWorkspace::new(m), Transition::new(m));
-    mjd_transition_dual_into(m, d, &mut workspace, &mut transition)?;
-    let begin = Instant::now();
-    mjd_transition_dual_into(m, d, &mut workspace, &mut transition)?;
-    Ok((transition, begin.elapsed().as_secs_f64()))
+/// A linearization, and the median time of three through a workspace that is warm \[s\].
+fn timed(
+    m: &Model,
+    d: &Data<f64>,
+    config: &DerivativeConfig,
+) -> Result<(Transition, f64), TransitionError> {
+    let mut workspace = TransitionWorkspace::new(m, config)?;
+    let mut transition = Transition::new(m);
+    mjd_transition_into(m, d, &mut workspace, &mut transition)?;
+    let mut seconds = [0.0; 3];
+    for s in &mut seconds {
+        let begin = Instant::now();
+        mjd_transition_into(m, d, &mut workspace, &mut transition)?;
+        *s = begin.elapsed().as_secs_f64();
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok((transition, seconds[1]))
 }
 
-/// A and B in closed form, and the time of a second run through a workspace that is warm [s].
-fn closed_form(m: &Model, d: &Data<f64>) -> Result<(Transition, f64), TransitionError> {
-    let (mut workspace, mut transition) = (AnalyticWorkspace::new(m), Transition::new(m));
-    mjd_transition_analytic_into(m, d, &mut workspace, &mut transition)?;
-    let begin = Instant::now();
-    mjd_transition_analytic_into(m, d, &mut workspace, &mut transition)?;
-    Ok((transition, begin.elapsed().as_secs_f64()))
-}
-
-/// Largest difference between two linearizations in A and B, and the names of its row and column.
+/// Largest difference between two linearizations, relative to the largest entry of each matrix if that is above
+/// one, and the names of its row and column.
 fn worst_difference(a: &Transition, b: &Transition) -> (f64, String) {
     let mut worst = (0.0, String::new());
-    let pairs = [(&a.A, &b.A, &a.state_names), (&a.B, &b.B, &a.ctrl_names)];
-    for (x, y, columns) in pairs {
+    let pairs = [
+        (&a.A, &b.A, &a.state_names, &a.state_names),
+        (&a.B, &b.B, &a.state_names, &a.ctrl_names),
+        (&a.C, &b.C, &a.sensor_names, &a.state_names),
+        (&a.D, &b.D, &a.sensor_names, &a.ctrl_names),
+    ];
+    for (x, y, rows, columns) in pairs {
+        let scale = y.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
         for ((i, j), x) in x.indexed_iter() {
-            let difference = (x - y[[i, j]]).abs();
+            let difference = (x - y[[i, j]]).abs() / scale;
             if difference > worst.0 {
-                worst = (difference, format!("d {} / d {}", a.state_names[i], columns[j]));
+                worst = (difference, format!("d {} / d {}", rows[i], columns[j]));
             }
         }
     }
     worst
+}
+
+/// How many columns come from which method, and why.
+fn origins(t: &Transition) -> Vec<(String, usize)> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for column in &t.columns {
+        let name = match column.origin {
+            Origin::Analytic => "closed form".to_owned(),
+            Origin::Dual | Origin::Fd | Origin::Skipped => {
+                let name = if column.origin == Origin::Fd { "differences" } else { "dual numbers" };
+                match column.why {
+                    Reason::NotCovered(_) => format!("{name}, {}", column.why),
+                    _ => name.to_owned(),
+                }
+            }
+        };
+        match counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    counts
 }
 
 fn print(
@@ -190,7 +263,7 @@ fn print(
     results: &Results,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Results { centered: t, seconds, worst, .. } = results;
+    let Results { transition: t, seconds, checks, .. } = results;
     let row = |out: &mut dyn Write, name: &str, value: String| {
         writeln!(out, "  {DIM}{name:<17}{DIM:#} {value}")
     };
@@ -211,36 +284,25 @@ fn print(
         format!("{h} s, {integrator}")
     })?;
     row(out, "matrices", format!("A {nx} × {nx}   B {nx} × {nu}   C {ns} × {nx}   D {ns} × {nu}"))?;
-    row(
-        out,
-        "method",
-        format!(
-            "centred differences, eps {:e}, {} threads",
-            arguments.eps,
-            rayon::current_num_threads()
-        ),
-    )?;
-    row(out, "took", {
-        let [centered, forward] = seconds.map(style::duration);
-        format!("{centered} {DIM}(forward differences {forward}){DIM:#}")
-    })?;
-    let at_most = |worst: f64, entry: &str| match worst {
-        0.0 => "0".to_owned(),
-        worst => format!("{worst:.1e} at most {DIM}{entry}{DIM:#}"),
-    };
-    row(out, "forward − centred", at_most(worst.0, &worst.1))?;
-    // the check: two exact methods that share no derivative code
-    let (off, entry, dual_s) = &results.dual;
-    row(out, "centred − dual", at_most(*off, entry))?;
-    let closed = match &results.closed {
-        Ok((off, entry, closed_s)) => {
-            let times = [*closed_s, *dual_s].map(style::duration);
-            let note = format!("{DIM}(closed form {}, dual numbers {}){DIM:#}", times[0], times[1]);
-            format!("{} {note}", at_most(*off, entry))
-        }
-        Err(feature) => format!("{DIM}no closed form: {feature}{DIM:#}"),
-    };
-    row(out, "closed − dual", closed)?;
+    let mut title = "method";
+    for (name, count) in origins(t) {
+        row(out, title, format!("{name} {DIM}({count} columns){DIM:#}"))?;
+        title = "";
+    }
+    row(out, "took", style::duration(*seconds))?;
+    // the check: methods that share little or no derivative code
+    title = "checked by";
+    for check in checks {
+        let text = match &check.worst {
+            Ok((worst, entry)) => {
+                let time = style::duration(check.seconds);
+                format!("{:<21}{worst:>8.1e} {DIM}at {entry} ({time}){DIM:#}", check.name)
+            }
+            Err(why) => format!("{:<21}{DIM}{why}{DIM:#}", check.name),
+        };
+        row(out, title, text)?;
+        title = "";
+    }
     print_one_sided(t, out)?;
     print_analysis(arguments, m, results, out)?;
     if arguments.matrices || (nx <= 8 && nu <= 4) {
@@ -254,18 +316,19 @@ fn print(
     Ok(())
 }
 
-/// Columns whose control is at a limit.
+/// Columns at a kink, or beyond a range.
 fn print_one_sided(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
-    let limited: Vec<String> = t
-        .one_sided()
-        .map(|(name, difference)| match difference {
-            Difference::Zero => format!("{name} (zero: outside its range)"),
-            _ => name.to_owned(),
-        })
-        .collect();
-    if !limited.is_empty() {
-        let names = limited.join(", ");
-        writeln!(out, "  {YELLOW}!{YELLOW:#} one-sided, at the limit of their range: {names}")?;
+    for (name, column) in t.one_sided() {
+        let what = match (column.side, column.kink) {
+            (Side::Clamped, _) => "zero: the control is beyond its range".to_owned(),
+            (side, Some(kink)) => match side {
+                Side::Both => format!("one-sided: {kink}"),
+                side => format!("one-sided, from {side}: {kink}"),
+            },
+            // forward differences were asked for
+            (_, None) => continue,
+        };
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {name} {what}")?;
     }
     Ok(())
 }
@@ -353,8 +416,8 @@ fn print_matrix(
     for (name, row) in rows.iter().zip(matrix.rows()) {
         write!(out, "\n{DIM}{name:<left$}{DIM:#}  ")?;
         for x in row {
-            // what is below the noise of the differences is shown as a dot
-            let cell = if x.abs() < 1e-10 { "·".to_owned() } else { style::number(*x) };
+            // rounding errors are shown as a dot
+            let cell = if x.abs() < 1e-12 { "·".to_owned() } else { style::number(*x) };
             write!(out, "  {cell:>width$}")?;
         }
     }
@@ -363,20 +426,37 @@ fn print_matrix(
 }
 
 fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), Failure> {
-    let t = &results.centered;
+    let t = &results.transition;
     let rows = |matrix: &Array2<f64>| -> Vec<Vec<f64>> {
         matrix.rows().into_iter().map(|row| row.to_vec()).collect()
     };
     let c = &results.controllability;
     let eigenvalues: Vec<[f64; 2]> = results.eigenvalues.iter().map(|x| [x.re, x.im]).collect();
-    let one_sided: Vec<&str> = t.one_sided().map(|(name, _)| name).collect();
+    let one_sided: Vec<_> = t
+        .one_sided()
+        .map(|(name, column)| {
+            let kink = column.kink.map(|kink| kink.to_string());
+            json!({"column": name, "side": column.side.to_string(), "kink": kink})
+        })
+        .collect();
+    let checks: Vec<_> = results
+        .checks
+        .iter()
+        .map(|check| match &check.worst {
+            Ok((worst, entry)) => json!({
+                "method": check.name, "worst": worst, "entry": entry, "seconds": check.seconds
+            }),
+            Err(why) => json!({"method": check.name, "why_not": why}),
+        })
+        .collect();
+    let origins: Vec<String> = t.columns.iter().map(|column| column.origin.to_string()).collect();
     let value = json!({
         "model": m.name,
         "timestep": m.opt.timestep,
         "integrator": crate::info::integrator(m.opt.integrator),
-        "method": "fd_centered",
-        "seconds": {"centered": results.seconds[0], "forward": results.seconds[1]},
-        "forward_minus_centered": {"worst": results.worst.0, "entry": results.worst.1},
+        "column_origin": origins,
+        "seconds": results.seconds,
+        "checks": checks,
         "one_sided": one_sided,
         "left_out": coverage::left_out(m),
         "eigenvalues": eigenvalues,
@@ -384,8 +464,11 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
         "controllability": {"rank": c.rank, "of": c.size},
         "state_names": t.state_names,
         "ctrl_names": t.ctrl_names,
+        "sensor_names": t.sensor_names,
         "A": rows(&t.A),
         "B": rows(&t.B),
+        "C": rows(&t.C),
+        "D": rows(&t.D),
     });
     writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     Ok(())
