@@ -3,7 +3,7 @@
 //! A chunk of columns is seeded into the tangents of one run; what comes out is exact to rounding. A clamped
 //! control, activation or force has the derivative of the side that it is on.
 
-use dualstep::forward::{Reuse, forward, step_skip};
+use dualstep::forward::{Outputs, Reuse, forward, step_skip};
 use dualstep::integrate::{differentiate_pos, integrate_pos};
 use dualstep::model::Integrator;
 use dualstep::scalar::Dual;
@@ -112,7 +112,7 @@ pub fn mjd_transition_dual_into(
             if !done {
                 w.seed(m, d, chunk_of(wanted, chunk));
             }
-            step_skip(m, &mut w.d, reuse, false)?;
+            step_skip(m, &mut w.d, reuse, Outputs::State)?;
             w.displace(m);
             Ok(())
         })?;

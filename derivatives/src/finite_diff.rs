@@ -8,7 +8,7 @@
 //! Columns are independent and computed in parallel. Each starts from a copy of the same state, and no sum
 //! crosses columns, so the result is the same, bit for bit, for any number of threads.
 
-use dualstep::forward::{Reuse, forward_skip, step_skip};
+use dualstep::forward::{Outputs, Reuse, forward, step_skip};
 use dualstep::integrate::integrate_pos;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model, StepError};
@@ -116,8 +116,8 @@ struct Outcome {
 /// Data of one thread, and the columns it computed.
 #[derive(Debug)]
 struct Worker {
-    /// Whether steps evaluate sensors.
-    sensors: bool,
+    /// What steps are run for.
+    outputs: Outputs,
     d: Data<f64>,
     /// Unit tangent of the positions (nv), zero between uses.
     direction: Vec<f64>,
@@ -138,7 +138,7 @@ impl FdWorkspace {
         let nworkers = threads.clamp(1, wanted.columns.len().max(1));
         let share = wanted.columns.len().div_ceil(nworkers);
         let worker = || Worker {
-            sensors: wanted.sensors,
+            outputs: if wanted.sensors { Outputs::All } else { Outputs::State },
             d: Data::new(m),
             direction: vec![0.0; m.nv],
             plus: Outcome::new(m),
@@ -194,10 +194,10 @@ pub fn mjd_transition_fd_into(
     // the step itself: the reference of one-sided differences
     let first = &mut workers[0];
     first.d.set_state_from(d);
-    forward_skip(m, &mut first.d, Reuse::Nothing, wanted.sensors).map_err(TransitionError::Step)?;
+    forward(m, &mut first.d).map_err(TransitionError::Step)?;
     columns.fill(Column { origin: Origin::Fd, why: *why, ..Column::SKIPPED });
     kinks::mark(m, &first.d, &config.eps, columns);
-    step_skip(m, &mut first.d, reuse(m, Input::Control(0)), wanted.sensors)
+    step_skip(m, &mut first.d, reuse(m, Input::Control(0)), Outputs::All)
         .map_err(TransitionError::Step)?;
     next.read(&first.d);
 
@@ -253,8 +253,7 @@ impl Worker {
         let length = ndx(m) + m.nsensordata;
         // what the nudges do not touch is computed once; an error here was met in the step itself
         self.d.set_state_from(base);
-        forward_skip(m, &mut self.d, Reuse::Nothing, wanted.sensors)
-            .map_err(|source| (first, source))?;
+        forward(m, &mut self.d).map_err(|source| (first, source))?;
         // from the back: controls and activations leave positions and velocities alone, velocities leave
         // positions alone
         let columns = wanted.columns.iter().skip(first).step_by(stride).enumerate();
@@ -329,7 +328,7 @@ impl Worker {
             Input::Activation(i) => self.d.act[i] += eps,
             Input::Control(i) => self.d.ctrl[i] += eps,
         }
-        step_skip(m, &mut self.d, reuse(m, input), self.sensors)
+        step_skip(m, &mut self.d, reuse(m, input), self.outputs)
     }
 
     /// Copies this worker's columns to their places in A, B, C and D.
