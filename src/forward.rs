@@ -205,19 +205,39 @@ pub fn step_skip<T: Scalar>(
     result
 }
 
+/// Refuses a state or controls that are not finite or above 1e10 in magnitude, as [`step`] does before it begins.
+///
+/// # Errors
+/// The first such number.
+///
+/// Source: MuJoCo `mj_checkPos`, `mj_checkVel`.
+pub fn check_input<T: Scalar>(d: &Data<T>) -> Result<(), StepError> {
+    check_finite(StepStage::Input, "qpos", &d.qpos)?;
+    check_finite(StepStage::Input, "qvel", &d.qvel)?;
+    check_finite(StepStage::Input, "act", &d.act)?;
+    check_finite(StepStage::Input, "ctrl", &d.ctrl)
+}
+
+/// Refuses an acceleration that is not finite or above 1e10 in magnitude, as [`step`] does before it integrates.
+///
+/// # Errors
+/// The first such number.
+///
+/// Source: MuJoCo `mj_checkAcc`.
+pub fn check_acceleration<T: Scalar>(d: &Data<T>) -> Result<(), StepError> {
+    check_finite(StepStage::Acceleration, "qacc", &d.qacc)
+}
+
 fn try_step<T: Scalar>(
     m: &Model,
     d: &mut Data<T>,
     reuse: Reuse,
     outputs: Outputs,
 ) -> Result<(), StepError> {
-    check_finite(StepStage::Input, "qpos", &d.qpos)?;
-    check_finite(StepStage::Input, "qvel", &d.qvel)?;
-    check_finite(StepStage::Input, "act", &d.act)?;
-    check_finite(StepStage::Input, "ctrl", &d.ctrl)?;
+    check_input(d)?;
     forward_skip(m, d, reuse, outputs)?;
     if outputs.include_qacc(m) {
-        check_finite(StepStage::Acceleration, "qacc", &d.qacc)?;
+        check_acceleration(d)?;
     }
 
     match m.opt.integrator {

@@ -46,6 +46,11 @@ pub trait Scalar: sealed::Sealed + RealField + Copy {
     /// The number with the given coefficients.
     fn from_parts(part: impl FnMut(usize) -> f64) -> Self;
 
+    /// True if every coefficient is zero.
+    fn vanishes(self) -> bool {
+        (0..Self::PARTS).all(|k| self.part(k) == 0.0)
+    }
+
     /// True if every coefficient is finite.
     fn finite(self) -> bool {
         (0..Self::PARTS).all(|k| self.part(k).is_finite())
@@ -192,6 +197,7 @@ mod tests {
         assert_eq!(T::lift(2.0).re(), 2.0);
         assert!((1..T::PARTS).all(|k| T::lift(2.0).part(k) == 0.0));
         assert!(x.finite());
+        assert!(T::zero().vanishes() && !T::from_parts(|k| (k + 1 == T::PARTS).into()).vanishes());
         assert!(!T::from_parts(|k| if k + 1 == T::PARTS { f64::NAN } else { 1.0 }).finite());
     }
 

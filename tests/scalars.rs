@@ -167,6 +167,7 @@ fn products<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
         ("apply_ft", applied),
         ("dof_point_velocity", vectors(&axes)),
         ("objects", objects(m, d)),
+        ("clamped", clamped(m, d)),
         ("curves", curves(m, d)),
         ("differentiate_pos", tangents(m, d)),
     ]
@@ -183,6 +184,12 @@ fn objects<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
         out.extend(smooth::object_acceleration(m, d, ObjType::Body, b, true).to_array());
     }
     out
+}
+
+/// Which sensor values are clamped, as 0 and 1.
+fn clamped<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
+    let flags = (0..m.nsensor).flat_map(|i| sensor::clamped(m, d, i));
+    flags.map(|clamped| T::lift(f64::from(u8::from(clamped)))).collect()
 }
 
 /// Curves of muscles and springs, activations.
@@ -250,6 +257,8 @@ fn compositions<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
     forward::forward_dynamics(m, d).unwrap();
     forward::forward(m, d).unwrap();
     forward::forward_skip(m, d, forward::Reuse::Velocity, forward::Outputs::All).unwrap();
+    forward::check_input(d).unwrap();
+    forward::check_acceleration(d).unwrap();
     let mut written = vec![("qacc of forward", d.qacc.clone())];
     if integrate_discretely(m) {
         inverse::inverse(m, d).unwrap();

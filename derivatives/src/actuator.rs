@@ -7,6 +7,7 @@
 use dualstep::math::{Quat, SpatialVec};
 use dualstep::model::options::disable;
 use dualstep::model::{BiasType, DynType, GainType, JointType, TrnType};
+use dualstep::scalar::Dual;
 use dualstep::smooth::actuation::{control, gain_bias, gain_input};
 use dualstep::smooth::jacobian::dof_point_velocity;
 use dualstep::smooth::muscle;
@@ -18,12 +19,12 @@ use crate::smooth::SmoothDeriv;
 
 /// How an actuator's force depends on its length, velocity, activation and control.
 #[derive(Clone, Copy, Debug)]
-struct ForceDerivative<T> {
-    force: T,
-    length: T,
-    velocity: T,
-    act: T,
-    ctrl: T,
+pub(crate) struct ForceDerivative<T> {
+    pub(crate) force: T,
+    pub(crate) length: T,
+    pub(crate) velocity: T,
+    pub(crate) act: T,
+    pub(crate) ctrl: T,
 }
 
 /// `out` += derivatives of the actuators' part of `qfrc_actuator`, before the limits at joints.
@@ -35,45 +36,131 @@ pub fn mjd_actuator<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>)
     if m.opt.disabled(disable::ACTUATION) {
         return;
     }
-    for a in 0..m.nactuator {
-        if m.actuator_disabled(a) {
-            continue;
-        }
-        let f = force_derivative(m, d, a);
+    let mut responses = std::mem::take(&mut out.responses);
+    respond(m, d, &mut responses);
+    for a in (0..m.nactuator).filter(|&a| !m.actuator_disabled(a)) {
+        gradients(m, d, a, d.actuator_force[a], out);
+        let Response { force: f, weight: Some(weight) } = responses[a] else { continue };
         let row = m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a];
         let (colind, moment) = (&m.moment_colind[row.clone()], &d.actuator_moment[row]);
-        gradients(m, d, a, f.force, out);
-
-        for (&i, &mi) in colind.iter().zip(moment) {
-            let (by_velocity, by_length) = (mi * f.velocity, mi * f.length);
+        for (&i, &arm) in colind.iter().zip(lever(m, d, a)) {
+            let arm = arm * weight;
+            let (by_length, by_velocity) = (arm * f.length, arm * f.velocity);
             for (&k, &mk) in colind.iter().zip(moment) {
                 out.dv[i * m.nv + k] += by_velocity * mk;
-            }
-            for k in 0..m.nv {
                 out.dq[i * m.nv + k] +=
                     by_length * out.length_grad[k] + by_velocity * out.velocity_grad[k];
             }
             if let Some(act) = m.actuator_actadr[a] {
-                out.da[i * m.na + act] += mi * f.act;
+                out.da[i * m.na + act] += arm * f.act;
             }
             if m.actuator_ctrlnum[a] > 0 {
-                out.du[i * m.nu + m.actuator_ctrladr[a]] += mi * f.ctrl;
+                out.du[i * m.nu + m.actuator_ctrladr[a]] += arm * f.ctrl;
             }
+        }
+    }
+    out.responses = responses;
+}
+
+/// How joint forces answer to an actuator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Response<T> {
+    /// Its force before any limit.
+    force: ForceDerivative<T>,
+    /// Change of `qfrc_actuator` with that force, as a multiple of [`lever`]; none if the force is clamped.
+    weight: Option<T>,
+}
+
+impl<T: Scalar> Response<T> {
+    /// Of an actuator that is switched off.
+    pub(crate) fn none() -> Self {
+        let zero = T::zero();
+        let force =
+            ForceDerivative { force: zero, length: zero, velocity: zero, act: zero, ctrl: zero };
+        Self { force, weight: None }
+    }
+}
+
+/// Jacobian of the actuator's tendon, or its moment: one number for each degree of freedom of its pattern.
+fn lever<'a, T: Scalar>(m: &Model, d: &'a Data<T>, a: usize) -> &'a [T] {
+    match (m.actuator_trntype[a], m.actuator_trnid[a]) {
+        (TrnType::Tendon, [Some(t), _]) => {
+            &d.ten_J[m.ten_J_rowadr[t]..m.ten_J_rowadr[t] + m.ten_J_rownnz[t]]
+        }
+        _ => &d.actuator_moment[m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a]],
+    }
+}
+
+/// Responses of all actuators.
+///
+/// A tendon whose total force F leaves its range at the limit L scales its actuators, f′ₐ = s fₐ with s = L/F, so
+/// that δf′ₐ = s δfₐ − (f′ₐ/F) Σ δf_b. An actuator that is then clamped by its own range does not change. Each δf_b
+/// thus acts on the tendon by s g_b, if b is not clamped, less Σ gₐ f′ₐ / F over those that are not, g the gears.
+fn respond<T: Scalar>(m: &Model, d: &Data<T>, out: &mut [Response<T>]) {
+    for a in 0..m.nactuator {
+        out[a] = Response::none();
+        if !m.actuator_disabled(a) {
+            out[a].force = free_force_derivative(m, d, a);
+            let clamped = force_clamped(m, a, out[a].force.force.re());
+            let gear = match m.actuator_trntype[a] {
+                TrnType::Tendon => T::lift(m.actuator_gear[a][0]),
+                _ => T::one(),
+            };
+            out[a].weight = (!clamped).then_some(gear);
+        }
+    }
+    for t in (0..m.ntendon).filter(|&t| m.tendon_actfrclimited[t]) {
+        let Some((total, scale)) = tendon_scale(m, t, |a| out[a].force.force) else { continue };
+        let mut common = T::zero();
+        for a in pulling(m, t).filter(|&a| !m.actuator_disabled(a)) {
+            let force = out[a].force.force * scale;
+            out[a].weight = None;
+            if !force_clamped(m, a, force.re()) {
+                let gear = T::lift(m.actuator_gear[a][0]);
+                common += gear * force / total;
+                out[a].weight = Some(gear * scale);
+            }
+        }
+        for a in pulling(m, t).filter(|&a| !m.actuator_disabled(a)) {
+            out[a].weight = Some(out[a].weight.unwrap_or_else(T::zero) - common);
         }
     }
 }
 
-/// Force and its derivatives; zero where the force is clamped.
-fn force_derivative<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> ForceDerivative<T> {
+/// Actuators that pull on a tendon.
+pub(crate) fn pulling(m: &Model, tendon: usize) -> impl Iterator<Item = usize> {
+    (0..m.nactuator).filter(move |&a| {
+        m.actuator_trntype[a] == TrnType::Tendon && m.actuator_trnid[a][0] == Some(tendon)
+    })
+}
+
+/// Total of the forces on a limited tendon, and what scales it onto its limit; none if it is within.
+pub(crate) fn tendon_scale<T: Scalar>(
+    m: &Model,
+    tendon: usize,
+    force: impl Fn(usize) -> T,
+) -> Option<(T, T)> {
+    let total = pulling(m, tendon).fold(T::zero(), |sum, a| sum + force(a));
+    let [lo, hi] = m.tendon_actfrcrange[tendon];
+    let limit = if total.re() < lo { lo } else { hi };
+    let beyond = (total.re() < lo || total.re() > hi) && total.re() != 0.0;
+    beyond.then(|| (total, T::lift(limit) / total))
+}
+
+/// True if the range of the actuator's force clamps `force`.
+pub(crate) fn force_clamped(m: &Model, a: usize, force: f64) -> bool {
+    let [lo, hi] = m.actuator_forcerange[a];
+    m.actuator_forcelimited[a] && (force < lo || force > hi)
+}
+
+/// Force before any limit, and its derivatives.
+pub(crate) fn free_force_derivative<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    a: usize,
+) -> ForceDerivative<T> {
     let [gain, bias] = gain_bias(m, d, a);
     let x = gain_input(m, d, a);
-    let raw = gain * x + bias;
-    let [lo, hi] = m.actuator_forcerange[a];
-    if m.actuator_forcelimited[a] && (raw.re() < lo || raw.re() > hi) {
-        let zero = T::zero();
-        let force = d.actuator_force[a];
-        return ForceDerivative { force, length: zero, velocity: zero, act: zero, ctrl: zero };
-    }
     let (l, v) = (d.actuator_length[a], d.actuator_velocity[a]);
     let (range, acc0) = (&m.actuator_lengthrange[a], m.actuator_acc0[a]);
     let affine = |p: &[f64]| [T::lift(p[1]), T::lift(p[2])];
@@ -89,11 +176,43 @@ fn force_derivative<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> ForceDerivat
     };
     let [x_act, x_ctrl] = input_derivative(m, d, a);
     ForceDerivative {
-        force: d.actuator_force[a],
+        force: gain * x + bias,
         length: gain_l * x + bias_l,
         velocity: gain_v * x + bias_v,
         act: gain * x_act,
         ctrl: gain * x_ctrl,
+    }
+}
+
+/// ∂force/∂velocity before any limit in place of the force, and its derivatives.
+///
+/// Only gains of muscles bend over length and velocity.
+pub(crate) fn slope_derivative(m: &Model, d: &Data<f64>, a: usize) -> ForceDerivative<f64> {
+    let x = gain_input(m, d, a);
+    let [slope, by_length, by_velocity] = match m.actuator_gaintype[a] {
+        GainType::Fixed => [0.0; 3],
+        GainType::Affine => [m.actuator_gainprm[a][2], 0.0, 0.0],
+        GainType::Muscle => {
+            let seed = |x: f64, k: usize| {
+                Dual::<2>::from_parts(|part| if part == 0 { x } else { (part == k).into() })
+            };
+            let (l, v) = (seed(d.actuator_length[a], 1), seed(d.actuator_velocity[a], 2));
+            let (range, acc0) = (&m.actuator_lengthrange[a], m.actuator_acc0[a]);
+            let [_, slope] = muscle::gain_derivative(l, v, range, acc0, &m.actuator_gainprm[a]);
+            std::array::from_fn(|part| slope.part(part))
+        }
+    };
+    let bias = match m.actuator_biastype[a] {
+        BiasType::Affine => m.actuator_biasprm[a][2],
+        BiasType::None | BiasType::Muscle => 0.0,
+    };
+    let [x_act, x_ctrl] = input_derivative(m, d, a);
+    ForceDerivative {
+        force: slope * x + bias,
+        length: by_length * x,
+        velocity: by_velocity * x,
+        act: slope * x_act,
+        ctrl: slope * x_ctrl,
     }
 }
 
@@ -173,19 +292,84 @@ pub(crate) fn activation_clamped(m: &Model, a: usize, act: f64, rate: f64) -> bo
     m.actuator_actlimited[a] && !m.opt.disabled(disable::ACTUATION) && (next < lo || next > hi)
 }
 
-/// Writes ∂l/∂q and ∂l̇/∂q of actuator `a` into `out`, and adds (∂moment/∂q)ᵀ f to `out.dq`.
-fn gradients<T: Scalar>(m: &Model, d: &Data<T>, a: usize, f: T, out: &mut SmoothDeriv<T>) {
+/// ∂moment/∂q of one actuator at a time, over the degrees of freedom of its pattern: no others change it.
+#[derive(Clone, Debug)]
+pub(crate) struct MomentGradient<T> {
+    /// Row-major (n × n), n the length of the pattern: row the entry of the moment, column the position. Empty if the
+    /// moment is constant.
+    values: Vec<T>,
+    n: usize,
+    /// Place of each degree of freedom in the pattern (nv).
+    place: Vec<usize>,
+}
+
+impl<T: Scalar> MomentGradient<T> {
+    /// Room for the actuators of the model.
+    pub(crate) fn new(m: &Model) -> Self {
+        let n = m.moment_rownnz.iter().max().copied().unwrap_or(0);
+        Self { values: Vec::with_capacity(n * n), n: 0, place: vec![0; m.nv] }
+    }
+
+    /// Starts the gradient of an actuator: none if its moment is constant.
+    fn start(&mut self, pattern: &[usize], constant: bool) {
+        self.n = pattern.len();
+        self.values.clear();
+        if !constant {
+            self.values.resize(self.n * self.n, T::zero());
+            for (place, &dof) in pattern.iter().enumerate() {
+                self.place[dof] = place;
+            }
+        }
+    }
+
+    /// ∂moment_i/∂q_k = value, by degrees of freedom.
+    fn set(&mut self, i: usize, k: usize, value: T) {
+        self.values[self.place[i] * self.n + self.place[k]] = value;
+    }
+
+    /// Rows, in the order of the pattern; none if the moment is constant.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &[T]> {
+        self.values.chunks_exact(self.n.max(1))
+    }
+}
+
+/// Degrees of freedom that an actuator can act on.
+pub(crate) fn pattern(m: &Model, a: usize) -> &[usize] {
+    &m.moment_colind[m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a]]
+}
+
+/// Writes ∂l/∂q, ∂l̇/∂q and ∂moment/∂q of actuator `a` into `out`, and adds (∂moment/∂q)ᵀ f to `out.dq`.
+pub(crate) fn gradients<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    a: usize,
+    f: T,
+    out: &mut SmoothDeriv<T>,
+) {
     out.length_grad.fill(T::zero());
     out.velocity_grad.fill(T::zero());
     let [Some(id), refsite] = m.actuator_trnid[a] else { return };
+    let dofs = pattern(m, a);
+    let constant = match m.actuator_trntype[a] {
+        TrnType::Joint => true,
+        TrnType::JointInParent => matches!(m.jnt_type[id], JointType::Slide | JointType::Hinge),
+        _ => m.actuator_trntype[a] != TrnType::Site,
+    };
+    out.moment_grad.start(dofs, constant);
     match m.actuator_trntype[a] {
-        TrnType::Joint | TrnType::JointInParent => joint(m, d, a, id, f, out),
+        TrnType::Joint | TrnType::JointInParent => joint(m, d, a, id, out),
         TrnType::Tendon => constant_moment(m, d, a, out),
         TrnType::Site => match refsite {
-            None => site(m, d, a, id, f, out),
-            Some(reference) => site_relative(m, d, a, [id, reference], f, out),
+            None => site(m, d, a, id, out),
+            Some(reference) => site_relative(m, d, a, [id, reference], out),
         },
         TrnType::SliderCrank | TrnType::Body | TrnType::So3 => {}
+    }
+    for (&i, row) in dofs.iter().zip(out.moment_grad.rows()) {
+        for (&k, &value) in dofs.iter().zip(row) {
+            out.dq[i * m.nv + k] += value * f;
+            out.velocity_grad[k] += value * d.qvel[i];
+        }
     }
 }
 
@@ -196,15 +380,7 @@ fn constant_moment<T: Scalar>(m: &Model, d: &Data<T>, a: usize, out: &mut Smooth
     }
 }
 
-impl<T: Scalar> SmoothDeriv<T> {
-    /// ∂moment_i/∂q_k of the current actuator.
-    fn add_moment(&mut self, m: &Model, d: &Data<T>, i: usize, k: usize, value: T, f: T) {
-        self.dq[i * m.nv + k] += value * f;
-        self.velocity_grad[k] += value * d.qvel[i];
-    }
-}
-
-fn joint<T: Scalar>(m: &Model, d: &Data<T>, a: usize, j: usize, f: T, out: &mut SmoothDeriv<T>) {
+fn joint<T: Scalar>(m: &Model, d: &Data<T>, a: usize, j: usize, out: &mut SmoothDeriv<T>) {
     let dof = m.jnt_dofadr[j];
     let (turn, q) = match m.jnt_type[j] {
         JointType::Slide | JointType::Hinge => return constant_moment(m, d, a, out),
@@ -226,7 +402,7 @@ fn joint<T: Scalar>(m: &Model, d: &Data<T>, a: usize, j: usize, f: T, out: &mut 
         let turned = skew(&moment);
         for i in 0..3 {
             for k in 0..3 {
-                out.add_moment(m, d, turn + i, turn + k, turned[(i, k)], f);
+                out.moment_grad.set(turn + i, turn + k, turned[(i, k)]);
             }
         }
     }
@@ -238,7 +414,7 @@ fn carried<T: Scalar>(S_i: &SpatialVec<T>, S_k: &SpatialVec<T>, W: &SpatialVec<T
     S_i.dot(&S_k.cross_force(W))
 }
 
-fn site<T: Scalar>(m: &Model, d: &Data<T>, a: usize, s: usize, f: T, out: &mut SmoothDeriv<T>) {
+fn site<T: Scalar>(m: &Model, d: &Data<T>, a: usize, s: usize, out: &mut SmoothDeriv<T>) {
     let b = m.site_bodyid[s];
     let r = d.site_xpos[s] - d.subtree_com[m.body_rootid[b]];
     let g = gear(m, a);
@@ -250,7 +426,7 @@ fn site<T: Scalar>(m: &Model, d: &Data<T>, a: usize, s: usize, f: T, out: &mut S
                 continue;
             }
             let value = carried(&d.cdof[i], &d.cdof[k], &W);
-            out.add_moment(m, d, i, k, value, f);
+            out.moment_grad.set(i, k, value);
         }
     }
 }
@@ -267,7 +443,6 @@ fn site_relative<T: Scalar>(
     d: &Data<T>,
     a: usize,
     [s, reference]: [usize; 2],
-    f: T,
     out: &mut SmoothDeriv<T>,
 ) {
     let (b, b_ref) = (m.site_bodyid[s], m.site_bodyid[reference]);
@@ -320,7 +495,7 @@ fn site_relative<T: Scalar>(
                 (false, false) if out.moves(m, k, i) => T::zero(),
                 (false, false) => -carried(S_i, S_k, &W_ref),
             };
-            out.add_moment(m, d, i, k, value, f);
+            out.moment_grad.set(i, k, value);
         }
     }
 }

@@ -5,62 +5,31 @@
 //! and that of M â are taken together as inverse dynamics at fixed acceleration ([`crate::smooth`]); velocities
 //! follow by v⁺ = v + h â, positions by the derivative of q ⊕ h v⁺ ([`crate::quat`]).
 
-use dualstep::forward::{forward, forward_dynamics};
+use dualstep::forward::{check_acceleration, check_input, forward};
 use dualstep::integrate::stiffness;
-use dualstep::linalg::dense::DenseLu;
 use dualstep::linalg::tree_ldl;
+use dualstep::model::Integrator;
 use dualstep::model::options::disable;
-use dualstep::model::{Integrator, TrnType};
-use dualstep::smooth::qderiv::{QDeriv, mjd_smooth_vel};
-use dualstep::smooth::{full_m, poly};
-use dualstep::{Data, FactorError, Model, Scalar};
-use num_dual::Dual64;
+use dualstep::smooth::poly;
+use dualstep::{Data, Model};
 
 use crate::actuator::next_activation_derivative;
 use crate::columns::{Wanted, ncolumns};
 use crate::finite_diff::FdConfig;
+use crate::implicit::ImplicitWorkspace;
 use crate::kinks;
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::mjd_integrate_pos;
 use crate::rk4::{self, Rk4Workspace};
+use crate::sensor::{SensorDeriv, mjd_sensors, mjd_sensors_from};
 use crate::smooth::{Forces, SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
 
 /// What the closed form does not cover in a model; none if it covers all of A and B.
-pub fn coverage(m: &Model) -> Option<Feature> {
-    let limited = |a: usize| {
-        let [tendon, _] = m.actuator_trnid[a];
-        m.actuator_trntype[a] == TrnType::Tendon
-            && tendon.is_some_and(|t| m.tendon_actfrclimited[t])
-    };
-    if (0..m.nactuator).any(limited) {
-        return Some(Feature::TendonForceLimit);
-    }
-    match m.opt.integrator {
-        Integrator::Euler | Integrator::RK4 | Integrator::ImplicitSpringDamper => None,
-        Integrator::Implicit | Integrator::ImplicitFast => implicit_coverage(m),
-    }
-}
-
-/// The implicit integrators leave out couplings between branches, and `implicitfast` treats free bodies apart.
-fn implicit_coverage(m: &Model) -> Option<Feature> {
-    let within = |colind: &[usize], adr: &[usize], nnz: &[usize]| {
-        adr.iter().zip(nnz).all(|(adr, nnz)| {
-            let row = &colind[*adr..adr + nnz];
-            let simple = |i: usize| m.dof_simplenum[i] > 0;
-            row.iter().all(|&i| {
-                row.iter().all(|&j| i == j || (m.same_branch(i, j) && !simple(i) && !simple(j)))
-            })
-        })
-    };
-    if !within(&m.ten_J_colind, &m.ten_J_rowadr, &m.ten_J_rownnz)
-        || !within(&m.moment_colind, &m.moment_rowadr, &m.moment_rownnz)
-    {
-        return Some(Feature::BranchCoupling);
-    }
-    let free = m.opt.integrator == Integrator::ImplicitFast
-        && (0..m.nbody).any(|b| dualstep::integrate::is_free_body(m, b));
-    free.then_some(Feature::FreeBody)
+///
+/// It covers all that is simulated.
+pub fn coverage(_m: &Model) -> Option<Feature> {
+    None
 }
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
@@ -89,17 +58,8 @@ pub struct AnalyticWorkspace {
     implicit: Option<Box<ImplicitWorkspace>>,
     /// For RK4 only.
     rk4: Option<Rk4Workspace>,
-}
-
-/// What the second-order term of the implicit integrators needs.
-#[derive(Debug)]
-struct ImplicitWorkspace {
-    qderiv: QDeriv<f64>,
-    lu: DenseLu,
-    column: Vec<f64>,
-    d: Data<Dual64>,
-    smooth: SmoothDeriv<Dual64>,
-    acc: Vec<Dual64>,
+    /// If C and D are wanted.
+    sensors: Option<SensorDeriv<f64>>,
 }
 
 impl AnalyticWorkspace {
@@ -127,28 +87,21 @@ impl AnalyticWorkspace {
             position: vec![0.0; m.nv * n],
             qvel: vec![0.0; m.nv],
             rk4: (m.opt.integrator == Integrator::RK4).then(|| Rk4Workspace::new(m, n)),
-            implicit: m.opt.integrator.needs_qDeriv().then(|| {
-                Box::new(ImplicitWorkspace {
-                    qderiv: QDeriv::new(m),
-                    lu: DenseLu::new(m.nv),
-                    column: vec![0.0; m.nv],
-                    d: Data::new(m),
-                    smooth: SmoothDeriv::new(m),
-                    acc: vec![Dual64::lift(0.0); m.nv],
-                })
-            }),
+            implicit: (m.opt.integrator.needs_qDeriv())
+                .then(|| Box::new(ImplicitWorkspace::new(m))),
+            sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::new(m)),
             wanted,
         }
     }
 }
 
-/// A and B of one step at the state of `d`, in closed form. C and D stay zero: [`crate::mjd_transition`] fills
-/// them.
+/// A, B, C and D of one step at the state of `d`, in closed form. C and D belong to the state before the step.
 ///
 /// # Errors
-/// The state is not finite; a feature is not covered, which the error names.
+/// The state or the acceleration is not finite; a feature is not covered, which the error names.
 ///
-/// Source: Carpentier and Mansard 2018 for ∂M a + bias; see the module for the step. Cost O(nv² · depth).
+/// Source: Carpentier and Mansard 2018 for ∂(M a + bias); see the module for the step, [`crate::sensor`] for C and D.
+/// Cost O(nv² · depth).
 pub fn mjd_transition_analytic(m: &Model, d: &Data<f64>) -> Result<Transition, TransitionError> {
     let mut transition = Transition::new(m);
     mjd_transition_analytic_into(m, d, &mut AnalyticWorkspace::new(m), &mut transition)?;
@@ -169,12 +122,45 @@ pub fn mjd_transition_analytic_into(
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
     w.d.set_state_from(d);
-    forward(m, &mut w.d).map_err(TransitionError::Step)?;
+    check_input(d)
+        .and_then(|()| forward(m, &mut w.d))
+        .and_then(|()| check_acceleration(&w.d))
+        .map_err(TransitionError::Step)?;
     if let Some(feature) = coverage(m) {
         return Err(TransitionError::NotCovered { feature });
     }
     w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
     kinks::mark(m, &w.d, &FdConfig::default().eps, &mut w.columns);
+    if w.wanted.state {
+        state(m, d, w, transition)?;
+    }
+    if let Some(sensors) = &mut w.sensors {
+        // where the step's acceleration is that of the state, so are the derivatives of the forces
+        if w.wanted.state && w.implicit.is_none() && w.rk4.is_none() && !implicit_forces(m) {
+            mjd_sensors_from(m, &w.d, &w.smooth, sensors);
+        } else {
+            mjd_sensors(m, &w.d, sensors);
+        }
+        let all = sensors.block.chunks_exact(ncolumns(m).max(1));
+        for (i, row) in all.enumerate() {
+            for &column in &w.wanted.columns {
+                *transition.sensor_entry(i, column) = row[column];
+            }
+        }
+        for &column in &w.wanted.columns {
+            transition.sensor_columns[column] = w.columns[column];
+        }
+    }
+    Ok(())
+}
+
+/// A and B.
+fn state(
+    m: &Model,
+    d: &Data<f64>,
+    w: &mut AnalyticWorkspace,
+    transition: &mut Transition,
+) -> Result<(), TransitionError> {
     for &column in &w.wanted.columns {
         transition.columns[column] = w.columns[column];
     }
@@ -186,16 +172,23 @@ pub fn mjd_transition_analytic_into(
         }
         return Ok(());
     }
-    if let Some(mut i) = w.implicit.take() {
-        let solved = implicit(m, w, &mut i);
-        w.implicit = Some(i);
-        solved.map_err(|e| TransitionError::Step(e.into()))?;
+    let n = w.wanted.columns.len();
+    if let Some(implicit) = &mut w.implicit {
+        for i in 0..m.nv {
+            w.acc[i] = w.d.qfrc_smooth[i] + w.d.qfrc_constraint[i];
+        }
+        implicit.factor(m, &w.d).map_err(|e| TransitionError::Step(e.into()))?;
+        implicit.solve_many(m, &mut w.acc, 1);
+        mjd_smooth(m, &w.d, &w.acc, Forces::All, &mut w.smooth);
+        implicit.second_order(m, &w.d, &w.acc, &mut w.smooth);
+        w.smooth.gather(m, &w.wanted.columns, &mut w.block);
+        implicit.solve_many(m, &mut w.block, n);
     } else {
         acceleration(m, w);
         mjd_smooth(m, &w.d, &w.acc, Forces::All, &mut w.smooth);
         w.smooth.gather(m, &w.wanted.columns, &mut w.block);
         diagonal_slopes(m, w);
-        tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, w.wanted.columns.len());
+        tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, n);
     }
     assemble(m, w, transition);
     Ok(())
@@ -213,80 +206,6 @@ fn store(columns: &[usize], first: usize, block: &[f64], to: &mut Transition) ->
     last
 }
 
-/// ∂â/∂x = H⁻¹ (∂f/∂x + h ∂(qDeriv â)/∂x) into `block`, H = M − h·qDeriv.
-///
-/// qDeriv â is the derivative of the forces along the velocity â, so its derivatives are the ε parts of those of
-/// the forces at the velocity v + ε â.
-fn implicit(
-    m: &Model,
-    w: &mut AnalyticWorkspace,
-    i: &mut ImplicitWorkspace,
-) -> Result<(), FactorError> {
-    let (h, n) = (m.opt.timestep, w.wanted.columns.len());
-    let full = m.opt.integrator == Integrator::Implicit;
-    mjd_smooth_vel(m, &w.d, &mut i.qderiv, full);
-    for k in 0..m.nv {
-        w.acc[k] = w.d.qfrc_smooth[k] + w.d.qfrc_constraint[k];
-    }
-    if full {
-        let H = &mut i.qderiv.qDeriv;
-        for x in H.iter_mut() {
-            *x *= -h;
-        }
-        for (x, y) in H.iter_mut().zip(full_m(m, &w.d)) {
-            *x += y;
-        }
-        i.lu.factor("M − h·qDeriv", H)?;
-        i.lu.solve(&mut w.acc);
-    } else {
-        w.H.copy_from_slice(&w.d.qM);
-        for k in 0..m.nv {
-            for e in m.M_rowadr[k]..m.M_rowadr[k] + m.M_rownnz[k] {
-                w.H[e] -= h * i.qderiv.qDeriv[k * m.nv + m.M_colind[e]];
-            }
-        }
-        tree_ldl::factor(m, "M − h·qDeriv", &mut w.H, &mut w.H_inv);
-        tree_ldl::solve(m, &w.H, &w.H_inv, &mut w.acc);
-    }
-
-    mjd_smooth(m, &w.d, &w.acc, Forces::All, &mut w.smooth);
-    i.d.set_state_from(&w.d);
-    for k in 0..m.nv {
-        i.acc[k] = Dual64::lift(w.acc[k]);
-        i.d.qvel[k] = Dual64::new(w.d.qvel[k], w.acc[k]);
-    }
-    let _ = forward_dynamics(m, &mut i.d);
-    let forces = if full { Forces::All } else { Forces::ActuatorPassive };
-    mjd_smooth(m, &i.d, &i.acc, forces, &mut i.smooth);
-    let s = &mut w.smooth;
-    let pairs = [
-        (&mut s.dq, &i.smooth.dq),
-        (&mut s.dv, &i.smooth.dv),
-        (&mut s.da, &i.smooth.da),
-        (&mut s.du, &i.smooth.du),
-    ];
-    for (to, second) in pairs {
-        for (x, y) in to.iter_mut().zip(second) {
-            *x += h * y.eps;
-        }
-    }
-    w.smooth.gather(m, &w.wanted.columns, &mut w.block);
-    if !full {
-        tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, n);
-        return Ok(());
-    }
-    for c in 0..n {
-        for k in 0..m.nv {
-            i.column[k] = w.block[k * n + c];
-        }
-        i.lu.solve(&mut i.column);
-        for k in 0..m.nv {
-            w.block[k * n + c] = i.column[k];
-        }
-    }
-    Ok(())
-}
-
 /// True if joint springs are integrated implicitly.
 fn implicit_springs(m: &Model) -> bool {
     m.opt.integrator == Integrator::ImplicitSpringDamper && !m.opt.disabled(disable::SPRING)
@@ -302,10 +221,15 @@ fn implicit_damping(m: &Model) -> bool {
     damped && !m.opt.disabled(disable::EULERDAMP) && !m.opt.disabled(disable::DAMPER)
 }
 
+/// True if the step's acceleration is not that of the state.
+fn implicit_forces(m: &Model) -> bool {
+    implicit_damping(m) || implicit_springs(m)
+}
+
 /// Factor of H and the acceleration over the step.
 fn acceleration(m: &Model, w: &mut AnalyticWorkspace) {
     let h = m.opt.timestep;
-    if implicit_damping(m) || implicit_springs(m) {
+    if implicit_forces(m) {
         w.H.copy_from_slice(&w.d.qM);
         for i in 0..m.nv {
             let diagonal = &mut w.H[m.M_rowadr[i] + m.M_rownnz[i] - 1];
@@ -391,79 +315,4 @@ fn assemble(m: &Model, w: &mut AnalyticWorkspace, to: &mut Transition) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dual::mjd_transition_dual;
-    use dualstep::mjcf::load_model;
-    use std::path::Path;
-
-    /// Largest difference between closed form and dual numbers, relative to the largest entry, over a model's
-    /// keyframes, at velocities and controls that are not zero.
-    fn worst(path: &Path, integrator: Integrator) -> Option<(f64, String)> {
-        let mut m = load_model(path).expect("the model loads");
-        m.opt.integrator = integrator;
-        let mut worst = (0.0_f64, String::new());
-        for state in 0..3 {
-            let mut d = Data::<f64>::new(&m);
-            d.reset_keyframe(&m, 0);
-            let wave = |i: usize| ((i * 7 + state * 3) as f64).sin();
-            for i in 0..m.nv {
-                d.qvel[i] = wave(i) * state as f64;
-            }
-            let dq: Vec<f64> = (0..m.nv).map(|i| 0.3 * wave(i + 5) * state as f64).collect();
-            dualstep::integrate::integrate_pos(&m, &mut d.qpos, &dq, 1.0);
-            for i in 0..m.nu {
-                d.ctrl[i] = 0.3 * wave(i + 1);
-            }
-            for i in 0..m.na {
-                d.act[i] = 0.3 + 0.2 * wave(i + 2);
-            }
-            if state == 2 {
-                for b in 1..m.nbody {
-                    d.xfrc_applied[b] = std::array::from_fn(|k| wave(b + k));
-                }
-            }
-            // RK4 blows up on stiff models at their timestep: nothing to differentiate there
-            let Ok(exact) = mjd_transition_dual(&m, &d) else { continue };
-            let ours = match mjd_transition_analytic(&m, &d) {
-                Ok(ours) => ours,
-                Err(TransitionError::NotCovered { .. }) => return None,
-                Err(e) => panic!("{e}"),
-            };
-            for (x, y) in [(&ours.A, &exact.A), (&ours.B, &exact.B)] {
-                let scale = y.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
-                for ((i, k), v) in x.indexed_iter() {
-                    let e = (v - y[[i, k]]).abs() / scale;
-                    if e > worst.0 {
-                        worst = (e, format!("{} / column {k}", ours.state_names[i]));
-                    }
-                }
-            }
-        }
-        Some(worst)
-    }
-
-    #[test]
-    fn closed_form_matches_dual_numbers_on_all_models() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../validation/models");
-        let mut failed = vec![];
-        let mut covered = 0;
-        let mut paths: Vec<_> = folder.read_dir().unwrap().map(|e| e.unwrap().path()).collect();
-        paths.sort();
-        for path in paths.iter().filter(|p| p.extension().is_some_and(|e| e == "xml")) {
-            use Integrator::{Euler, Implicit, ImplicitFast, ImplicitSpringDamper, RK4};
-            for integrator in [Euler, Implicit, ImplicitFast, RK4, ImplicitSpringDamper] {
-                match worst(path, integrator) {
-                    Some((e, entry)) if e > 1e-11 => {
-                        failed.push((path.file_name().unwrap().to_owned(), integrator, e, entry));
-                    }
-                    Some(_) => covered += 1,
-                    // what is not covered is named by the error
-                    None => {}
-                }
-            }
-        }
-        assert!(failed.is_empty(), "{failed:?}");
-        assert!(covered >= 138, "{covered}");
-    }
-}
+mod tests;

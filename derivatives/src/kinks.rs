@@ -1,9 +1,9 @@
 //! Where a step has a kink: a control, an activation or a force at the end of a range, a tendon at the end of its
-//! spring's dead band. There the derivative depends on the side, and the column says so.
+//! spring's dead band, a muscle that turns from activation to deactivation. There the derivative depends on the side, and the column says so.
 
 use dualstep::model::options::disable;
-use dualstep::model::{BiasType, GainType, TrnType};
-use dualstep::smooth::actuation::{gain_bias, gain_input};
+use dualstep::model::{BiasType, DynType, GainType, TrnType};
+use dualstep::smooth::actuation::{control, gain_bias, gain_input};
 use dualstep::smooth::passive::tendon_stiffness;
 use dualstep::smooth::poly;
 use dualstep::{Data, Model, Scalar};
@@ -21,6 +21,7 @@ pub(crate) fn mark<T: Scalar>(m: &Model, d: &Data<T>, eps: &FdSteps, columns: &m
     controls(m, d, eps.ctrl, columns);
     if !m.opt.disabled(disable::ACTUATION) {
         activations(m, d, eps.act, columns);
+        muscles(m, d, eps.act, columns);
         forces(m, d, eps.ctrl, columns);
     }
     dead_bands(m, d, eps.qpos, columns);
@@ -63,11 +64,18 @@ fn activations<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Colum
         let Some(adr) = m.actuator_actadr[a] else { continue };
         let next = d.act[adr].re() + activation_span(m, a) * d.act_dot[adr].re();
         if at_either(next, m.actuator_actrange[a], eps) {
-            columns[2 * m.nv + adr].kink = Some(Kink::ActivationRange);
-            if m.actuator_ctrlnum[a] > 0 {
-                let column = &mut columns[ndx(m) + m.actuator_ctrladr[a]];
-                column.kink = column.kink.or(Some(Kink::ActivationRange));
-            }
+            mark_inputs(m, a, Kink::ActivationRange, columns);
+        }
+    }
+}
+
+/// Muscles whose activation equals their control, where the time constant jumps unless it is smoothed.
+fn muscles<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column]) {
+    for a in (0..m.nactuator).filter(|&a| m.actuator_dyntype[a] == DynType::Muscle) {
+        let Some(adr) = m.actuator_actadr[a] else { continue };
+        let [_, _, smoothing, ..] = m.actuator_dynprm[a];
+        if smoothing < dualstep::MINVAL && at(d.act[adr].re(), control(m, d, a).re(), eps) {
+            mark_inputs(m, a, Kink::MuscleTimeConstant, columns);
         }
     }
 }
@@ -121,23 +129,29 @@ fn moment<T: Scalar>(m: &Model, d: &Data<T>, a: usize, dof: usize) -> f64 {
     entry.map_or(0.0, |e| d.actuator_moment[e].re())
 }
 
-/// Columns on which the force of an actuator depends.
-fn mark_actuator(m: &Model, a: usize, kink: Kink, columns: &mut [Column]) {
-    let mut mark = |column: usize| {
-        let column = &mut columns[column];
-        column.kink = column.kink.or(Some(kink));
-    };
+/// Adds a kink to a column; the first that was found is kept.
+fn mark_column(column: &mut Column, kink: Kink) {
+    column.kink = column.kink.or(Some(kink));
+}
+
+/// Control and activation of an actuator.
+fn mark_inputs(m: &Model, a: usize, kink: Kink, columns: &mut [Column]) {
     if m.actuator_ctrlnum[a] > 0 {
-        mark(ndx(m) + m.actuator_ctrladr[a]);
+        mark_column(&mut columns[ndx(m) + m.actuator_ctrladr[a]], kink);
     }
     if let Some(adr) = m.actuator_actadr[a] {
-        mark(2 * m.nv + adr);
+        mark_column(&mut columns[2 * m.nv + adr], kink);
     }
+}
+
+/// All columns on which the force of an actuator depends.
+fn mark_actuator(m: &Model, a: usize, kink: Kink, columns: &mut [Column]) {
+    mark_inputs(m, a, kink, columns);
     if m.actuator_gaintype[a] != GainType::Fixed || m.actuator_biastype[a] != BiasType::None {
         let row = m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a];
         for &dof in &m.moment_colind[row] {
-            mark(dof);
-            mark(m.nv + dof);
+            mark_column(&mut columns[dof], kink);
+            mark_column(&mut columns[m.nv + dof], kink);
         }
     }
 }
@@ -153,8 +167,86 @@ fn dead_bands<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column
         if springy && lo < hi && at_either(d.ten_length[t].re(), [lo, hi], eps) {
             let row = m.ten_J_rowadr[t]..m.ten_J_rowadr[t] + m.ten_J_rownnz[t];
             for &dof in &m.ten_J_colind[row] {
-                columns[dof].kink = columns[dof].kink.or(Some(Kink::SpringDeadBand));
+                mark_column(&mut columns[dof], Kink::SpringDeadBand);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finite_diff::FdConfig;
+    use crate::matrices::Transition;
+    use crate::transition::{DerivativeConfig, Method, mjd_transition};
+    use dualstep::mjcf::load_model_str;
+
+    const MODEL: &str = r#"
+    <mujoco>
+      <worldbody>
+        <body><joint name="a" type="slide" actuatorfrcrange="-3 3"/><geom size=".1"/></body>
+        <body><joint name="b" type="slide"/><geom size=".1"/></body>
+      </worldbody>
+      <tendon>
+        <fixed name="t" stiffness="5" springlength="-.2 .3" actuatorfrcrange="-4 4">
+          <joint joint="b" coef="1"/>
+        </fixed>
+      </tendon>
+      <actuator>
+        <motor name="push" joint="a" ctrlrange="-1 1" forcerange="-2 2" gear="2"/>
+        <general name="lag" joint="a" dyntype="integrator" actrange="-5 5" actlimited="true"/>
+        <motor name="pull" tendon="t"/>
+        <muscle name="flex" joint="b" lengthrange="-1 1" force="10"/>
+      </actuator>
+    </mujoco>"#;
+
+    /// Columns that are marked at a state, with side and kink; the same by all methods.
+    fn marked(set: impl Fn(&mut Data<f64>)) -> Vec<(String, Side, Option<Kink>)> {
+        let m = load_model_str(MODEL, "test.xml", std::path::Path::new(".")).unwrap();
+        let mut d = Data::new(&m);
+        d.act[1] = 0.5;
+        set(&mut d);
+        let list = |t: &Transition| -> Vec<_> {
+            t.one_sided().map(|(name, c)| (name.to_owned(), c.side, c.kink)).collect()
+        };
+        let by = |method| mjd_transition(&m, &d, &DerivativeConfig::by(method)).unwrap();
+        let dual = list(&by(Method::Dual));
+        for method in [Method::Fd, Method::Auto] {
+            assert_eq!(list(&by(method)), dual, "{method:?}");
+        }
+        dual
+    }
+
+    fn names(found: &[(String, Side, Option<Kink>)], kink: Kink) -> Vec<&str> {
+        found.iter().filter(|(_, _, k)| *k == Some(kink)).map(|(n, _, _)| n.as_str()).collect()
+    }
+
+    #[test]
+    fn nothing_is_marked_where_all_is_smooth() {
+        assert_eq!(marked(|_| {}), []);
+    }
+
+    #[test]
+    fn ends_of_ranges_and_bands_are_marked() {
+        let at_end = marked(|d| d.ctrl[0] = 1.0);
+        assert_eq!(at_end, [("push".to_owned(), Side::Below, Some(Kink::ControlRange))]);
+        let outside = marked(|d| d.ctrl[0] = 1.5);
+        assert_eq!(outside, [("push".to_owned(), Side::Clamped, None)]);
+        // at rest at the end, and on its way there
+        let full = marked(|d| d.act[0] = 5.0);
+        assert_eq!(names(&full, Kink::ActivationRange), ["lag.act", "lag"]);
+        let next = marked(|d| (d.act[0], d.ctrl[1]) = (4.5, 250.0));
+        assert_eq!(names(&next, Kink::ActivationRange), ["lag.act", "lag"]);
+        let joint = marked(|d| (d.act[0], d.ctrl[0]) = (2.0, 0.5));
+        assert_eq!(names(&joint, Kink::JointForceRange), ["lag.act", "push", "lag"]);
+        let tendon = marked(|d| d.ctrl[2] = -4.0);
+        assert_eq!(names(&tendon, Kink::TendonForceRange), ["pull"]);
+        let band = marked(|d| d.qpos[1] = 0.3);
+        assert_eq!(names(&band, Kink::SpringDeadBand), ["b.q"]);
+        let muscle = marked(|d| d.ctrl[3] = 0.5);
+        assert_eq!(names(&muscle, Kink::MuscleTimeConstant), ["flex.act", "flex"]);
+        // just inside: nothing
+        let beside = FdConfig::default().eps.ctrl * 3.0;
+        assert_eq!(marked(|d| d.ctrl[0] = 1.0 - beside), []);
     }
 }

@@ -9,11 +9,21 @@
 //! | [`mjd_transition`] | by any of these; `Auto`: closed form where it covers the model, dual numbers elsewhere | | by default |
 //!
 //! [`Transition`] holds the matrices, the names of rows and columns, and says of each column where it comes from
-//! and whether the state is at a kink.
+//! and whether the state is at a kink. [`linearize_trajectory`] linearizes all
+//! states of a trajectory in parallel.
 //! The state tangent is in [`tangent`].
 //!
-//! What the closed form is made of can be had by itself: [`smooth`] (forces and accelerations by position, velocity,
-//! activation and control; inverse dynamics), [`quat`] (integration on the manifold), [`rne_pos`].
+//! What the closed form is made of can be had by itself, and is generic over the scalar:
+//!
+//! | function | derivative |
+//! |---|---|
+//! | [`mjd_smooth_vel`] | `qDeriv`: of `qfrc_smooth` by velocity |
+//! | [`mjd_smooth_pos`] | of `qfrc_smooth` by position |
+//! | [`mjd_inverse`] | of inverse dynamics by position, velocity and acceleration |
+//! | [`mjd_acceleration`] | of `qacc` in continuous time, by position, velocity, activation and control |
+//! | [`mjd_smooth_hessian`] | the same a second time, along a direction |
+//! | [`mjd_sensors`] | of sensors by position, velocity, activation and control: C and D |
+//! | [`mjd_quat_integrate`], [`mjd_sub_quat`], [`mjd_integrate_pos`] | of moving on the manifold of positions |
 
 pub mod tangent;
 pub mod npz;
@@ -24,19 +34,32 @@ pub mod quat;
 pub mod rne_pos;
 pub mod smooth;
 pub mod actuator;
+pub mod dynamics;
+pub mod sensor;
 
 mod kinks;
 pub mod finite_diff;
 pub mod dual;
 mod rk4;
+mod implicit;
 pub mod analytic;
 
 pub mod transition;
+pub mod trajectory;
 
 pub use analytic::{AnalyticWorkspace, mjd_transition_analytic};
 pub use dual::mjd_transition_dual;
+pub use dualstep::smooth::qderiv::{QDeriv, mjd_smooth_vel};
+pub use dynamics::{
+    AccelerationDeriv, HessianDeriv, InverseDeriv, mjd_acceleration, mjd_inverse,
+    mjd_smooth_hessian,
+};
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
 pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, TransitionError};
+pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
+pub use sensor::{SensorDeriv, mjd_sensors};
+pub use smooth::{SmoothDeriv, mjd_smooth_pos};
+pub use trajectory::{Knot, TrajectoryError, TrajectoryWorkspace, linearize_trajectory};
 pub use transition::{
     DerivativeConfig, Method, TransitionWorkspace, mjd_transition, mjd_transition_hybrid,
     mjd_transition_into,

@@ -106,18 +106,14 @@ pub enum Kink {
     TendonForceRange,
     /// A tendon's length is at an end of its spring's dead band.
     SpringDeadBand,
+    /// A muscle's activation equals its control, where its time constant jumps from activation to deactivation.
+    MuscleTimeConstant,
 }
 
 /// What the closed form of a method does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Feature {
-    /// A tendon or an actuator couples branches of the tree under an implicit integrator.
-    BranchCoupling,
-    /// A free body on its own under `implicitfast`.
-    FreeBody,
-    /// The total force of the actuators on a tendon is limited.
-    TendonForceLimit,
     /// Stages of a Runge–Kutta step start from positions that depend on velocities, so that velocity columns
     /// need position derivatives.
     Stages,
@@ -126,11 +122,6 @@ pub enum Feature {
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::BranchCoupling => {
-                "a tendon or actuator couples branches under an implicit integrator"
-            }
-            Self::FreeBody => "a free body on its own under implicitfast",
-            Self::TendonForceLimit => "the total force of the actuators on a tendon is limited",
             Self::Stages => "stages of RK4 need derivatives by position for every column",
         })
     }
@@ -180,6 +171,7 @@ impl fmt::Display for Kink {
                 "actuator force on a tendon at an end of its actuatorfrcrange"
             }
             Self::SpringDeadBand => "tendon length at an end of its spring's dead band",
+            Self::MuscleTimeConstant => "muscle between activation and deactivation",
         })
     }
 }

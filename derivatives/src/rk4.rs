@@ -14,8 +14,8 @@ use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::{activation_clamped, activation_rate_derivative, activation_span};
 use crate::columns::{Input, input, ncolumns};
+use crate::dynamics::{AccelerationDeriv, mjd_acceleration};
 use crate::quat::{mjd_integrate_pos, right_jacobian_inverse};
-use crate::smooth::{AccelerationDeriv, mjd_acceleration};
 use crate::tangent::ndx;
 
 /// Position of each stage in the step, and weight of each stage: the classic fourth-order method.

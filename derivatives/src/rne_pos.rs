@@ -32,12 +32,12 @@ pub struct RnePos<T: Scalar> {
     /// Velocity and acceleration of each body, gravity included.
     acc: Vec<SpatialVec<T>>,
     /// Force on each subtree.
-    force: Vec<SpatialVec<T>>,
+    pub(crate) force: Vec<SpatialVec<T>>,
     /// S̈ of each degree of freedom.
-    S_ddot: Vec<SpatialVec<T>>,
+    pub(crate) S_ddot: Vec<SpatialVec<T>>,
     /// Fixed wrench on each subtree, and Σ r fᵀ − (r·f) 1 over its points of attack.
-    wrench: Vec<SpatialVec<T>>,
-    lever: Vec<Matrix3<T>>,
+    pub(crate) wrench: Vec<SpatialVec<T>>,
+    pub(crate) lever: Vec<Matrix3<T>>,
 }
 
 impl<T: Scalar> RnePos<T> {

@@ -1,9 +1,8 @@
-//! Derivatives of the smooth dynamics: of forces at fixed acceleration, and of inverse dynamics.
+//! Derivatives of the smooth forces at fixed acceleration.
 //!
-//! With r(q, v, a, …) = M a + bias − passive − actuator − applied, forward dynamics solves r = 0, so its
-//! derivatives are ∂a/∂x = −M⁻¹ ∂r/∂x at fixed a.
+//! With r(q, v, a, …) = M a + bias − passive − actuator − applied, forward dynamics solves r = 0: what follows from
+//! these derivatives is in [`crate::dynamics`].
 
-use dualstep::linalg::tree_ldl;
 use dualstep::model::options::disable;
 use dualstep::model::{FrictionModel, JointType};
 use dualstep::smooth::passive::{
@@ -15,8 +14,8 @@ use dualstep::smooth::{TANH_GAIN, poly};
 use dualstep::{Data, Model, Scalar, scalar};
 use nalgebra::{Matrix3, Vector3};
 
-use crate::actuator::mjd_actuator;
-use crate::columns::{Input, input, ncolumns};
+use crate::actuator::{MomentGradient, Response, mjd_actuator};
+use crate::columns::{Input, input};
 use crate::quat::right_jacobian_inverse;
 use crate::rne_pos::{RnePos, WorldWrench, mjd_rne_pos, mjd_world_wrenches};
 
@@ -36,9 +35,15 @@ pub struct SmoothDeriv<T: Scalar> {
     /// Gradient of an actuator's length and velocity by position (nv): scratch of one actuator at a time.
     pub(crate) length_grad: Vec<T>,
     pub(crate) velocity_grad: Vec<T>,
-    qderiv: QDeriv<T>,
-    rne: RnePos<T>,
-    gravcomp: Vec<T>,
+    /// Gradient of its moment.
+    pub(crate) moment_grad: MomentGradient<T>,
+    /// Answers of joint forces to each actuator (nactuator).
+    pub(crate) responses: Vec<Response<T>>,
+    pub(crate) qderiv: QDeriv<T>,
+    pub(crate) rne: RnePos<T>,
+    pub(crate) gravcomp: Vec<T>,
+    /// No acceleration (nv).
+    rest: Vec<T>,
 }
 
 impl<T: Scalar> SmoothDeriv<T> {
@@ -52,9 +57,12 @@ impl<T: Scalar> SmoothDeriv<T> {
             du: zeros(m.nv * m.nu),
             length_grad: zeros(m.nv),
             velocity_grad: zeros(m.nv),
+            moment_grad: MomentGradient::new(m),
+            responses: vec![Response::none(); m.nactuator],
             qderiv: QDeriv::new(m),
             rne: RnePos::new(m),
             gravcomp: zeros(m.nv * m.nv),
+            rest: zeros(m.nv),
         }
     }
 
@@ -74,13 +82,24 @@ pub enum Forces {
     ActuatorPassive,
 }
 
+/// Derivatives of `qfrc_smooth` by position, into `out.dq` (nv × nv): those of actuators, springs, gravity
+/// compensation and applied forces minus that of the bias. The other matrices of `out` follow with it.
+///
+/// - reads  everything that `forward` writes but `qacc`
+///
+/// Source: what MuJoCo's `mjd_smooth_vel` leaves out; see [`mjd_smooth`] at no acceleration.
+pub fn mjd_smooth_pos<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
+    let rest = std::mem::take(&mut out.rest);
+    mjd_smooth(m, d, &rest, Forces::All, out);
+    out.rest = rest;
+}
+
 /// Derivatives of the smooth forces at the acceleration `qacc` (nv).
 ///
 /// - reads  everything that `forward` writes but `qacc`
 /// - writes `out`: −∂r/∂q, −∂r/∂v, and ∂qfrc_smooth/∂act, ∂qfrc_smooth/∂ctrl
 ///
-/// A force that is clamped has zero derivative. The total force of a tendon at its limit is not covered
-/// ([`crate::analytic::coverage`] says so).
+/// A force that is clamped has zero derivative; actuators of a tendon whose total force is limited share the limit.
 ///
 /// Source: see [`crate::rne_pos`]; springs, dampers, actuators by the chain rule.
 pub fn mjd_smooth<T: Scalar>(
@@ -110,6 +129,29 @@ pub fn mjd_smooth<T: Scalar>(
     }
 }
 
+/// −∂/∂(q, v) of inverse dynamics `M a + bias − passive` into `out.dq` and `out.dv`.
+pub(crate) fn minus_inverse<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    qacc: &[T],
+    out: &mut SmoothDeriv<T>,
+) {
+    for x in [&mut out.dq, &mut out.dv, &mut out.da, &mut out.du] {
+        x.fill(T::zero());
+    }
+    if !(m.opt.disabled(disable::SPRING) && m.opt.disabled(disable::DAMPER)) {
+        if gravity_compensation(m, d, out) {
+            for i in (0..m.nv).filter(|&i| !m.jnt_actgravcomp[m.dof_jntid[i]]) {
+                let row = i * m.nv..(i + 1) * m.nv;
+                add(&mut out.dq[row.clone()], &out.gravcomp[row]);
+            }
+        }
+        springs(m, d, out);
+        dampers(m, d, out);
+    }
+    bias(m, d, qacc, out);
+}
+
 /// −∂(M a + bias).
 fn bias<T: Scalar>(m: &Model, d: &Data<T>, qacc: &[T], out: &mut SmoothDeriv<T>) {
     out.qderiv.qDeriv.fill(T::zero());
@@ -130,7 +172,7 @@ fn bias<T: Scalar>(m: &Model, d: &Data<T>, qacc: &[T], out: &mut SmoothDeriv<T>)
 /// Forces and torques on bodies: fixed in the world, at moving centres of mass.
 fn applied<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
     let bodies = m.bodies_base_to_tip();
-    let some = bodies.filter(|&b| d.xfrc_applied[b].iter().any(|x| x.re() != 0.0));
+    let some = bodies.filter(|&b| d.xfrc_applied[b].iter().any(|x| !x.vanishes()));
     let wrenches = some.map(|b| {
         let [fx, fy, fz, tx, ty, tz] = d.xfrc_applied[b];
         WorldWrench {
@@ -144,7 +186,11 @@ fn applied<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
 }
 
 /// Writes ∂qfrc_gravcomp/∂q to `out.gravcomp`; false if there is none.
-fn gravity_compensation<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) -> bool {
+pub(crate) fn gravity_compensation<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    out: &mut SmoothDeriv<T>,
+) -> bool {
     if !compensates_gravity(m) {
         return false;
     }
@@ -184,11 +230,26 @@ fn joint_level<T: Scalar>(m: &Model, d: &Data<T>, compensated: bool, out: &mut S
     }
 }
 
-/// True if the total actuator force at a scalar joint is beyond its range, and so was clamped.
-fn saturated<T: Scalar>(m: &Model, d: &Data<T>, j: usize) -> bool {
-    let total = d.qfrc_actuator[m.jnt_dofadr[j]].re();
-    let [lo, hi] = m.jnt_actfrcrange[j];
-    total <= lo || total >= hi
+/// True if the total actuator force at a scalar joint is beyond its range, and so was clamped. At the very end of
+/// the range it was not: the total is summed again, as in the pipeline.
+pub(crate) fn saturated<T: Scalar>(m: &Model, d: &Data<T>, j: usize) -> bool {
+    let (dof, [lo, hi]) = (m.jnt_dofadr[j], m.jnt_actfrcrange[j]);
+    let clamped = d.qfrc_actuator[dof].re();
+    if clamped > lo && clamped < hi {
+        return false;
+    }
+    let mut total = 0.0;
+    for a in 0..m.nactuator {
+        for e in m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a] {
+            if m.moment_colind[e] == dof {
+                total += d.actuator_moment[e].re() * d.actuator_force[a].re();
+            }
+        }
+    }
+    if m.jnt_actgravcomp[j] && !m.opt.disabled(disable::GRAVITY) {
+        total += d.qfrc_gravcomp[dof].re();
+    }
+    total < lo || total > hi
 }
 
 fn add<T: Scalar>(to: &mut [T], from: &[T]) {
@@ -272,33 +333,36 @@ fn subtract_block<T: Scalar>(K: &Matrix3<T>, dof: usize, nv: usize, dq: &mut [T]
     }
 }
 
+/// Derivative by speed of the force of a damper with coefficients `b` and of smooth friction.
+pub(crate) fn damping_slope<T: Scalar>(m: &Model, b: &[f64; 3], loss: f64, v: T) -> T {
+    let mut slope = T::zero();
+    if !m.opt.disabled(disable::DAMPER) {
+        slope -= poly::derivative_odd(b, v);
+    }
+    let friction = m.opt.friction == FrictionModel::Tanh && !m.opt.disabled(disable::FRICTIONLOSS);
+    if friction && loss != 0.0 {
+        // d(f tanh(kv))/dv = f k (1 − tanh²(kv))
+        let t = (v * T::lift(TANH_GAIN)).tanh();
+        slope -= (T::one() - t * t) * T::lift(loss * TANH_GAIN);
+    }
+    slope
+}
+
+/// True if tendon t resists being moved.
+pub(crate) fn tendon_damped(m: &Model, t: usize) -> bool {
+    !poly::is_zero(&m.tendon_damping_eff[t]) || m.tendon_frictionloss[t] != 0.0
+}
+
 /// Dampers and smooth friction.
 fn dampers<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
-    let damped = !m.opt.disabled(disable::DAMPER);
-    let friction = m.opt.friction == FrictionModel::Tanh && !m.opt.disabled(disable::FRICTIONLOSS);
-    // d(f tanh(kv))/dv = f k (1 − tanh²(kv))
-    let rub = |loss: f64, v: T| {
-        let t = (v * T::lift(TANH_GAIN)).tanh();
-        (T::one() - t * t) * T::lift(loss * TANH_GAIN)
-    };
-    let slope = |b: &[f64; 3], loss: f64, v: T| {
-        let mut s = T::zero();
-        if damped {
-            s += poly::derivative_odd(b, v);
-        }
-        if friction && loss != 0.0 {
-            s += rub(loss, v);
-        }
-        -s
-    };
     for i in 0..m.nv {
-        out.dv[i * m.nv + i] += slope(&m.dof_damping_eff[i], m.dof_frictionloss[i], d.qvel[i]);
+        out.dv[i * m.nv + i] +=
+            damping_slope(m, &m.dof_damping_eff[i], m.dof_frictionloss[i], d.qvel[i]);
     }
-    for t in 0..m.ntendon {
-        let s = slope(&m.tendon_damping_eff[t], m.tendon_frictionloss[t], d.ten_velocity[t]);
-        if s.re() != 0.0 {
-            add_jtbj(m, d, t, s, &mut out.dv);
-        }
+    for t in (0..m.ntendon).filter(|&t| tendon_damped(m, t)) {
+        let (b, loss) = (&m.tendon_damping_eff[t], m.tendon_frictionloss[t]);
+        let slope = damping_slope(m, b, loss, d.ten_velocity[t]);
+        add_jtbj(m, d, t, slope, &mut out.dv);
     }
 }
 
@@ -310,61 +374,6 @@ fn add_jtbj<T: Scalar>(m: &Model, d: &Data<T>, t: usize, s: T, to: &mut [T]) {
             to[m.ten_J_colind[p] * m.nv + m.ten_J_colind[q]] += d.ten_J[p] * s * d.ten_J[q];
         }
     }
-}
-
-/// Derivatives of inverse dynamics, `f = M a + bias − passive` at the acceleration in `d.qacc`: ∂f/∂q and ∂f/∂v in
-/// `-out.dq`, `-out.dv`; ∂f/∂a is the inertia matrix. Actuators and applied forces are not part of f.
-///
-/// Source: MuJoCo `mj_inverse`; derivatives as in [`mjd_smooth`].
-pub fn mjd_inverse<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
-    for x in [&mut out.dq, &mut out.dv, &mut out.da, &mut out.du] {
-        x.fill(T::zero());
-    }
-    if !(m.opt.disabled(disable::SPRING) && m.opt.disabled(disable::DAMPER)) {
-        if gravity_compensation(m, d, out) {
-            for i in (0..m.nv).filter(|&i| !m.jnt_actgravcomp[m.dof_jntid[i]]) {
-                let row = i * m.nv..(i + 1) * m.nv;
-                add(&mut out.dq[row.clone()], &out.gravcomp[row]);
-            }
-        }
-        springs(m, d, out);
-        dampers(m, d, out);
-    }
-    let qacc = &d.qacc;
-    bias(m, d, qacc, out);
-}
-
-/// Derivatives of the acceleration in continuous time, and the scratch to compute them, allocated once.
-#[derive(Clone, Debug)]
-pub struct AccelerationDeriv<T: Scalar> {
-    /// ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
-    pub block: Vec<T>,
-    forces: SmoothDeriv<T>,
-    /// All columns.
-    columns: Vec<usize>,
-}
-
-impl<T: Scalar> AccelerationDeriv<T> {
-    /// Room for the derivatives of the model.
-    pub fn new(m: &Model) -> Self {
-        Self {
-            block: vec![T::zero(); m.nv * ncolumns(m)],
-            forces: SmoothDeriv::new(m),
-            columns: (0..ncolumns(m)).collect(),
-        }
-    }
-}
-
-/// ∂qacc/∂(q, v, act, u) of forward dynamics: −M⁻¹ ∂r/∂x at fixed acceleration.
-///
-/// - reads  everything that `forward` writes
-/// - writes `out.block` [1/s², 1/s, …]
-///
-/// Source: Carpentier and Mansard 2018, eq. 10. Cost O(nv² · depth).
-pub fn mjd_acceleration<T: Scalar>(m: &Model, d: &Data<T>, out: &mut AccelerationDeriv<T>) {
-    mjd_smooth(m, d, &d.qacc, Forces::All, &mut out.forces);
-    out.forces.gather(m, &out.columns, &mut out.block);
-    tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ncolumns(m));
 }
 
 impl<T: Scalar> SmoothDeriv<T> {

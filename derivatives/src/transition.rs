@@ -60,7 +60,7 @@ impl DerivativeConfig {
 struct Plan {
     fd: Option<(Wanted, Reason)>,
     analytic: Option<(Wanted, Reason)>,
-    dual: Vec<(Wanted, Reason)>,
+    dual: Option<(Wanted, Reason)>,
 }
 
 impl Plan {
@@ -70,7 +70,7 @@ impl Plan {
         let all = Wanted { columns, state: true, sensors };
         Ok(match config.method {
             Method::Fd => Self { fd: Some((all, Reason::Requested)), ..Self::default() },
-            Method::Dual => Self { dual: vec![(all, Reason::Requested)], ..Self::default() },
+            Method::Dual => Self { dual: Some((all, Reason::Requested)), ..Self::default() },
             Method::Hybrid if m.opt.integrator == Integrator::RK4 => {
                 Self { fd: Some((all, Reason::NotCovered(Feature::Stages))), ..Self::default() }
             }
@@ -82,28 +82,19 @@ impl Plan {
                 let fd = Wanted { columns: positions, ..all };
                 let others = Wanted { columns: others, ..all };
                 let fd = Some((fd, Reason::Requested));
-                Self { fd, ..Self::closed_form(others, Reason::Requested) }
+                Self { fd, analytic: Some((others, Reason::Requested)), dual: None }
             }
             Method::Analytic => match coverage(m) {
                 Some(feature) => return Err(TransitionError::NotCovered { feature }),
-                None => Self::closed_form(all, Reason::Requested),
+                None => Self { analytic: Some((all, Reason::Requested)), ..Self::default() },
             },
             Method::Auto => match coverage(m) {
                 Some(feature) => {
-                    Self { dual: vec![(all, Reason::NotCovered(feature))], ..Self::default() }
+                    Self { dual: Some((all, Reason::NotCovered(feature))), ..Self::default() }
                 }
-                None => Self::closed_form(all, Reason::Covered),
+                None => Self { analytic: Some((all, Reason::Covered)), ..Self::default() },
             },
         })
-    }
-}
-
-impl Plan {
-    /// A and B in closed form, C and D by dual numbers.
-    fn closed_form(wanted: Wanted, why: Reason) -> Self {
-        let state = Wanted { sensors: false, ..wanted.clone() };
-        let sensors = Wanted { state: false, ..wanted };
-        Self { fd: None, analytic: Some((state, why)), dual: vec![(sensors, Reason::Requested)] }
     }
 }
 
@@ -114,7 +105,7 @@ impl Plan {
 pub struct TransitionWorkspace {
     fd: Option<(FdConfig, FdWorkspace)>,
     analytic: Option<AnalyticWorkspace>,
-    dual: Vec<DualWorkspace>,
+    dual: Option<DualWorkspace>,
 }
 
 impl TransitionWorkspace {
@@ -131,11 +122,11 @@ impl TransitionWorkspace {
         };
         let fd = fd.filter(|(wanted, _)| !wanted.is_empty());
         let analytic = analytic.filter(|(wanted, _)| !wanted.is_empty());
-        let dual = dual.into_iter().filter(|(wanted, _)| !wanted.is_empty());
+        let dual = dual.filter(|(wanted, _)| !wanted.is_empty());
         Ok(Self {
             fd: fd.map(|(wanted, why)| (config.fd, FdWorkspace::of(m, wanted, why, threads))),
             analytic: analytic.map(|(wanted, why)| AnalyticWorkspace::of(m, wanted, why)),
-            dual: dual.map(|(wanted, why)| DualWorkspace::of(m, wanted, why)).collect(),
+            dual: dual.map(|(wanted, why)| DualWorkspace::of(m, wanted, why)),
         })
     }
 }
@@ -179,7 +170,7 @@ pub fn mjd_transition_into(
     if let Some(analytic) = &mut workspace.analytic {
         mjd_transition_analytic_into(m, d, analytic, transition)?;
     }
-    for dual in &mut workspace.dual {
+    if let Some(dual) = &mut workspace.dual {
         mjd_transition_dual_into(m, d, dual, transition)?;
     }
     Ok(())

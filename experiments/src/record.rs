@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use dualstep::math::Quat;
 use dualstep::{Data, Model};
 use dualstep_derivatives::Transition;
+use dualstep_derivatives::npz::add_names;
 use nalgebra::Vector3;
-use ndarray::{Array1, Array2, ArrayD, arr0};
+use ndarray::{Array1, Array2, Array3, ArrayD, arr0};
 use ndarray_npy::{NpzReader, NpzWriter, ReadNpzError, WriteNpzError};
 use thiserror::Error;
 
@@ -203,6 +204,74 @@ pub fn save_trajectory(path: &Path, trajectory: &Trajectory) -> Result<(), Recor
         npz.add_array("ctrl", &trajectory.ctrl)?;
         npz.add_array("sensordata", &trajectory.sensordata)?;
         npz.add_array("energy", &trajectory.energy)
+    })
+}
+
+/// Reads the states of a trajectory, as [`save_trajectory`] writes it; sensors and energy are not read.
+///
+/// # Errors
+/// If the file cannot be read, lacks one of `time qpos qvel act ctrl`, or has an array of the wrong size or with NaN.
+pub fn load_trajectory(path: &Path, m: &Model) -> Result<Trajectory, RecordError> {
+    let mut file = NpzFile::open(path)?;
+    let mut table = |key: &'static str, width: usize, rows: Option<usize>| {
+        let missing = || RecordError::MissingKey { path: path.to_owned(), key };
+        let array = file.array(key)?.ok_or_else(missing)?;
+        let found = array.shape().to_vec();
+        let rows = rows.unwrap_or(found[0]);
+        let values: Vec<f64> = array.iter().copied().collect();
+        Array2::from_shape_vec((rows, width), values).map_err(|_| RecordError::Shape {
+            path: path.to_owned(),
+            key: key.to_owned(),
+            expected: rows * width,
+            found,
+        })
+    };
+    let time = table("time", 1, None)?.column(0).to_owned();
+    let rows = Some(time.len());
+    let mut trajectory = Trajectory::new(m, time.len());
+    trajectory.qpos = table("qpos", m.nq, rows)?;
+    trajectory.qvel = table("qvel", m.nv, rows)?;
+    trajectory.act = table("act", m.na, rows)?;
+    trajectory.ctrl = table("ctrl", m.nu, rows)?;
+    trajectory.time = time;
+    Ok(trajectory)
+}
+
+/// Writes linearizations at the states of a trajectory: `A B C D` with a first axis for the states, their names, and
+/// `time qpos qvel act ctrl timestep`.
+///
+/// # Errors
+/// If the file cannot be written.
+///
+/// # Panics
+/// If there are not as many linearizations as states.
+pub fn save_linearizations(
+    path: &Path,
+    m: &Model,
+    trajectory: &Trajectory,
+    transitions: &[Transition],
+) -> Result<(), RecordError> {
+    assert_eq!(transitions.len(), trajectory.rows(), "a linearization for each state");
+    let stack = |of: &dyn Fn(&Transition) -> &Array2<f64>, shape: (usize, usize)| {
+        let values: Vec<f64> = transitions.iter().flat_map(|t| of(t).iter().copied()).collect();
+        Array3::from_shape_vec((transitions.len(), shape.0, shape.1), values)
+            .expect("matrices have the model's sizes")
+    };
+    let names = Transition::new(m);
+    save(path, |npz| {
+        npz.add_array("A", &stack(&|t| &t.A, names.A.dim()))?;
+        npz.add_array("B", &stack(&|t| &t.B, names.B.dim()))?;
+        npz.add_array("C", &stack(&|t| &t.C, names.C.dim()))?;
+        npz.add_array("D", &stack(&|t| &t.D, names.D.dim()))?;
+        add_names(npz, "state_names", &names.state_names)?;
+        add_names(npz, "ctrl_names", &names.ctrl_names)?;
+        add_names(npz, "sensor_names", &names.sensor_names)?;
+        npz.add_array("timestep", &arr0(m.opt.timestep))?;
+        npz.add_array("time", &trajectory.time)?;
+        npz.add_array("qpos", &trajectory.qpos)?;
+        npz.add_array("qvel", &trajectory.qvel)?;
+        npz.add_array("act", &trajectory.act)?;
+        npz.add_array("ctrl", &trajectory.ctrl)
     })
 }
 
@@ -424,6 +493,24 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!((back.qpos, back.qvel, back.time), (d.qpos, d.qvel, d.time));
         assert_eq!(ctrl, Control::Sequence(Array2::ones((11, 1))));
+    }
+
+    #[test]
+    fn a_trajectory_comes_back() {
+        let m = model();
+        let mut d = Data::new(&m);
+        let trajectory =
+            rollout(&m, &mut d, 3, &Control::Constant(vec![1.0]), |_, _| {}).trajectory;
+        let path = temporary("whole.npz");
+        save_trajectory(&path, &trajectory).unwrap();
+        let back = load_trajectory(&path, &m).unwrap();
+        assert_eq!((&back.time, &back.qpos), (&trajectory.time, &trajectory.qpos));
+        assert_eq!((&back.qvel, &back.ctrl), (&trajectory.qvel, &trajectory.ctrl));
+        assert_eq!(back.act, trajectory.act);
+        // what is written of its linearizations can be read as a trajectory again
+        save_linearizations(&path, &m, &back, &vec![Transition::new(&m); 4]).unwrap();
+        assert_eq!(load_trajectory(&path, &m).unwrap().qpos, trajectory.qpos);
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -83,6 +83,23 @@ fn bad_models_exit_with_3_and_say_where() {
 }
 
 #[test]
+fn linearize_takes_whole_trajectories() {
+    let cli = Cli::new("trajectory");
+    cli.write("cart.xml", CART);
+    let steps = ["simulate", "cart.xml", "--time", "0.05", "--out", "t.npz"];
+    assert_eq!(cli.run(&steps).0, 0);
+    let trajectory = ["linearize", "cart.xml", "--trajectory", "t.npz", "--out", "k.npz"];
+    let (code, out, err) = cli.run(&trajectory);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("states of a trajectory") && out.contains("spectral radius"), "{out}");
+    // what it wrote is a trajectory
+    let again = ["linearize", "cart.xml", "--trajectory", "k.npz", "--method", "fd", "--json"];
+    let (code, out, _) = cli.run(&again);
+    assert_eq!(code, 0);
+    assert!(out.contains("\"knots\""), "{out}");
+}
+
+#[test]
 fn linearize_needs_no_model() {
     let cli = Cli::new("humanoid");
     let (code, out, err) = cli.run(&["linearize", "--out", "AB.npz"]);

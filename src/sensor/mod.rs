@@ -136,15 +136,33 @@ fn evaluate<T: Scalar>(
 ///
 /// Source: MuJoCo XML reference, sensor attribute `cutoff`.
 fn cut_off<T: Scalar>(m: &Model, i: usize, x: T) -> T {
+    cutoff_limit(m, i, x.re()).map_or(x, T::lift)
+}
+
+/// The end of the range of sensor `i` that `x` is beyond; none within the range.
+fn cutoff_limit(m: &Model, i: usize, x: f64) -> Option<f64> {
     let cutoff = m.sensor_cutoff[i];
     if cutoff <= 0.0 {
-        return x;
+        return None;
     }
     match m.sensor_datatype[i] {
-        DataType::Real | DataType::Positive if x.re() > cutoff => T::lift(cutoff),
-        DataType::Real if x.re() < -cutoff => T::lift(-cutoff),
-        _ => x,
+        DataType::Real | DataType::Positive if x > cutoff => Some(cutoff),
+        DataType::Real if x < -cutoff => Some(-cutoff),
+        _ => None,
     }
+}
+
+/// Which values of sensor `i` its cut-off has clamped; of a sensor with more than four values, the first four.
+///
+/// - reads  what `forward` writes
+pub fn clamped<T: Scalar>(m: &Model, d: &Data<T>, i: usize) -> [bool; 4] {
+    let values = match m.sensor_needstage[i] {
+        Stage::None => nothing(),
+        Stage::Pos => pos::values(m, d, i),
+        Stage::Vel => vel::values(m, d, i),
+        Stage::Acc => acc::values(m, d, i),
+    };
+    values.map(|x| cutoff_limit(m, i, x.re()).is_some())
 }
 
 /// The object of sensor `i`; for global sensors, which have none and never ask, 0.

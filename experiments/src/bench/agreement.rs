@@ -4,7 +4,7 @@ use dualstep::forward::forward_dynamics;
 use dualstep::integrate::integrate_pos;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
-use dualstep_derivatives::smooth::{AccelerationDeriv, mjd_acceleration};
+use dualstep_derivatives::dynamics::{AccelerationDeriv, mjd_acceleration};
 use serde::Serialize;
 
 use super::engine::EngineProcess;

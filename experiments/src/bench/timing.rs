@@ -5,7 +5,7 @@ use std::time::Instant;
 use dualstep::forward::{forward, forward_dynamics, step};
 use dualstep::smooth::{com_pos, com_vel, crb, kinematics, rne_with_acceleration};
 use dualstep::{Data, Model, StepError};
-use dualstep_derivatives::smooth::{AccelerationDeriv, mjd_acceleration};
+use dualstep_derivatives::dynamics::{AccelerationDeriv, mjd_acceleration};
 use dualstep_derivatives::{
     DerivativeConfig, FdConfig, Method as By, Transition, TransitionError, TransitionWorkspace,
     mjd_transition_into,

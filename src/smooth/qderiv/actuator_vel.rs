@@ -22,19 +22,25 @@ pub fn mjd_actuator_vel<T: Scalar>(m: &Model, d: &Data<T>, out: &mut QDeriv<T>) 
         return;
     }
     for a in 0..m.nactuator {
-        if m.actuator_disabled(a) || saturated(m, d, a) {
+        if m.actuator_disabled(a) || actuator_saturated(m, d, a) {
             continue;
         }
         let b = force_vel(m, d, a);
-        if b.re() != 0.0 {
+        // a slope that is zero now may have a tangent
+        if !b.vanishes() {
             let row = m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a];
             add_jtbj(m, out, &m.moment_colind[row.clone()], &d.actuator_moment[row], b);
         }
     }
 }
 
-/// True if the force of actuator `a` is clamped: by its own range, its tendon's, or its scalar joint's.
-fn saturated<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> bool {
+/// True if the force of actuator `a` is clamped: by its own range, its tendon's, or its scalar joint's. `qDeriv` then
+/// has no part of it.
+///
+/// - reads  `actuator_force` (nactuator), `qfrc_actuator` (nv)
+///
+/// Source: MuJoCo `mjd_actuator_vel`.
+pub fn actuator_saturated<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> bool {
     let outside = |x: f64, range: &[f64; 2]| x <= range[0] || x >= range[1];
     if m.actuator_forcelimited[a] && outside(d.actuator_force[a].re(), &m.actuator_forcerange[a]) {
         return true;
@@ -85,7 +91,7 @@ fn force_vel<T: Scalar>(m: &Model, d: &Data<T>, a: usize) -> T {
         BiasType::Affine => T::lift(m.actuator_biasprm[a][2]),
         BiasType::None | BiasType::Muscle => T::zero(),
     };
-    if gain_vel.re() == 0.0 {
+    if gain_vel.vanishes() {
         bias_vel
     } else {
         bias_vel + gain_vel * actuation::gain_input(m, d, a)

@@ -9,7 +9,7 @@ mod rne_vel;
 
 use nalgebra::Matrix6;
 
-pub use actuator_vel::mjd_actuator_vel;
+pub use actuator_vel::{actuator_saturated, mjd_actuator_vel};
 pub use passive_vel::mjd_passive_vel;
 pub use rne_vel::{mjd_rne_vel, mul, mul_transposed};
 
@@ -25,8 +25,9 @@ pub struct QDeriv<T: Scalar> {
     pub qDeriv: Vec<T>,
     /// Bᶜ: derivative of each subtree's momentum flow, written by [`mjd_rne_vel`] (nbody), rot:lin.
     pub flow: Vec<Matrix6<T>>,
-    /// Derivative of the acceleration of a joint's own body, for [`mjd_rne_vel`] (nv).
-    pub(crate) w: Vec<SpatialVec<T>>,
+    /// w: derivative by velocity of the acceleration of a joint's own body, less that of its axis carried along; written
+    /// by [`mjd_rne_vel`] (nv), rot:lin.
+    pub w: Vec<SpatialVec<T>>,
 }
 
 impl<T: Scalar> QDeriv<T> {

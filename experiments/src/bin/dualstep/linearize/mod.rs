@@ -1,5 +1,7 @@
 //! `dualstep linearize`: A and B of one step, and what they say.
 
+mod trajectory;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -38,6 +40,9 @@ pub(crate) struct Arguments {
     /// the state they were taken at
     #[arg(long, value_name = "FILE.npz")]
     out: Option<PathBuf>,
+    /// Linearize at every state of a trajectory, as `simulate --out` writes it, with its controls
+    #[arg(long, value_name = "FILE.npz", conflicts_with = "state")]
+    trajectory: Option<PathBuf>,
     /// How to differentiate; the other methods check it
     #[arg(long, value_enum, value_name = "METHOD", default_value = "auto")]
     method: MethodArg,
@@ -76,6 +81,7 @@ Examples:
   dualstep linearize
   dualstep linearize cartpole.xml --keyframe upright --matrices
   dualstep linearize arm.xml --state state.npz --out AB.npz
+  dualstep linearize arm.xml --trajectory run.npz --out knots.npz
   python -c \"import numpy; z = numpy.load('AB.npz'); print(z['A'], z['state_names'])\"
 
 Files:
@@ -83,7 +89,8 @@ Files:
                  optional, with MuJoCo's shapes; of a trajectory (one row a step) the last row
   --out writes   A B C D state_names ctrl_names sensor_names timestep, the keys of a state; and of each
                  column of [A B] column_origin (method), column_why, column_side, column_kink; the
-                 same of [C D] with sensor_ before
+                 same of [C D] with sensor_ before. Of a trajectory A B C D have a first axis for the
+                 states, and time qpos qvel act ctrl are those of the trajectory
 
 Names: `knee.q` and `knee.v` are position and velocity of joint knee. Joints of several degrees of
 freedom have .x .y .z (translation) and .rot_x .rot_y .rot_z (rotation in the body frame).
@@ -93,7 +100,7 @@ Exit codes: 0 success · 1 a step failed · 2 wrong usage · 3 the model cannot 
             4 a file cannot be read or written";
 
 /// The model of `linearize` without arguments.
-const HUMANOID: &str = include_str!("../../../../validation/models/humanoid.xml");
+const HUMANOID: &str = include_str!("../../../../../validation/models/humanoid.xml");
 
 /// All that is shown.
 struct Results {
@@ -121,6 +128,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     }?;
     arguments.options.apply(&mut m);
     let d = arguments.state.data(&m)?;
+    if let Some(path) = &arguments.trajectory {
+        let all = methods(arguments.eps);
+        let chosen = all.iter().find(|(_, method, _)| *method == arguments.method);
+        let (_, _, config) = chosen.expect("each method has an entry");
+        return trajectory::run(arguments, path, &m, &d, config, out);
+    }
     let results = analyse(&m, &d, arguments)?;
     if let Some(path) = &arguments.out {
         save_transition(path, &m, &d, &results.transition)?;
@@ -284,14 +297,10 @@ fn print(
         format!("{h} s, {integrator}")
     })?;
     row(out, "matrices", format!("A {nx} × {nx}   B {nx} × {nu}   C {ns} × {nx}   D {ns} × {nu}"))?;
-    let mut title = "method";
-    for (name, count) in origins(t) {
-        row(out, title, format!("{name} {DIM}({count} columns){DIM:#}"))?;
-        title = "";
-    }
+    print_origins(t, out)?;
     row(out, "took", style::duration(*seconds))?;
     // the check: methods that share little or no derivative code
-    title = "checked by";
+    let mut title = "checked by";
     for check in checks {
         let text = match &check.worst {
             Ok((worst, entry)) => {
@@ -312,6 +321,16 @@ fn print(
     if let Some(path) = &arguments.out {
         writeln!(out)?;
         row(out, "written", format!("{GREEN}{}{GREEN:#}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Methods of the columns of A and B.
+fn print_origins(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut title = "method";
+    for (name, count) in origins(t) {
+        writeln!(out, "  {DIM}{title:<17}{DIM:#} {name} {DIM}({count} columns){DIM:#}")?;
+        title = "";
     }
     Ok(())
 }
