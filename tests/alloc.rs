@@ -1,6 +1,6 @@
 //! Nothing is allocated after construction: not in a step, with any integrator, nor in forward and inverse
-//! dynamics. A counting allocator checks it on every model of the project, among them ones with tendons,
-//! muscles and all kinds of sensors.
+//! dynamics, nor in a linearization by any method. A counting allocator checks it on every model of the project,
+//! among them ones with tendons, muscles and all kinds of sensors.
 //!
 //! Fails when, for example, a stage collects into a vector, or `RK4` clones a state instead of copying into
 //! its scratch. (A binary of its own, because the allocator is global.)
@@ -13,6 +13,9 @@ use std::path::Path;
 use dualstep::model::Integrator;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar, forward, inverse, step};
+use dualstep_derivatives::{
+    DerivativeConfig, Method, Transition, TransitionWorkspace, mjd_transition_into,
+};
 
 /// The system's allocator, which counts calls by thread.
 struct Counting;
@@ -113,6 +116,36 @@ fn nothing_is_allocated_after_construction() {
             check::<Dual<8>>(&format!("{name}, {integrator:?}, duals"), &m);
         }
     }
+}
+
+// on one thread: the counter counts there, and threads are rayon's business
+#[test]
+fn nothing_is_allocated_in_a_linearization() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let mut done = 0;
+    for (name, m) in models() {
+        for integrator in INTEGRATORS {
+            let mut m = m.clone();
+            m.opt.integrator = integrator;
+            let mut d = Data::<f64>::new(&m);
+            d.qvel.fill(0.1);
+            d.ctrl.fill(0.2);
+            d.xfrc_applied.fill([0.01; 6]);
+            for method in [Method::Fd, Method::Analytic, Method::Dual] {
+                let config = DerivativeConfig::by(method);
+                let mut workspace = pool.install(|| TransitionWorkspace::new(&m, &config)).unwrap();
+                let mut transition = Transition::new(&m);
+                let n = pool.install(|| {
+                    // explicit integrators leave the range of numbers on the stiffest models
+                    let mut run = || mjd_transition_into(&m, &d, &mut workspace, &mut transition);
+                    done += usize::from(run().is_ok());
+                    allocations(|| drop(run()))
+                });
+                assert_eq!(n, 0, "{name}, {integrator:?}, {method:?}");
+            }
+        }
+    }
+    assert!(done > 450, "{done}");
 }
 
 // an error is a value: reporting it costs nothing either
