@@ -91,7 +91,7 @@ pub enum Outputs {
 
 impl Outputs {
     /// True if `qacc` is among them.
-    fn include_qacc(self, m: &Model) -> bool {
+    pub fn include_qacc(self, m: &Model) -> bool {
         self == Self::All || !solves_for_acceleration(m)
     }
 }
@@ -224,8 +224,8 @@ pub fn check_input<T: Scalar>(d: &Data<T>) -> Result<(), StepError> {
 /// The first such number.
 ///
 /// Source: MuJoCo `mj_checkAcc`.
-pub fn check_acceleration<T: Scalar>(d: &Data<T>) -> Result<(), StepError> {
-    check_finite(StepStage::Acceleration, "qacc", &d.qacc)
+pub fn check_acceleration<T: Scalar>(qacc: &[T]) -> Result<(), StepError> {
+    check_finite(StepStage::Acceleration, "qacc", qacc)
 }
 
 fn try_step<T: Scalar>(
@@ -237,7 +237,7 @@ fn try_step<T: Scalar>(
     check_input(d)?;
     forward_skip(m, d, reuse, outputs)?;
     if outputs.include_qacc(m) {
-        check_acceleration(d)?;
+        check_acceleration(&d.qacc)?;
     }
 
     match m.opt.integrator {
@@ -250,7 +250,7 @@ fn try_step<T: Scalar>(
 
     if !outputs.include_qacc(m) {
         // the acceleration over the step, which the integrator has found
-        check_finite(StepStage::Acceleration, "qacc", &d.scratch.v[0])?;
+        check_acceleration(&d.scratch.v[0])?;
     }
     check_finite(StepStage::Integration, "qpos", &d.qpos)?;
     check_finite(StepStage::Integration, "qvel", &d.qvel)?;

@@ -258,7 +258,7 @@ fn compositions<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
     forward::forward(m, d).unwrap();
     forward::forward_skip(m, d, forward::Reuse::Velocity, forward::Outputs::All).unwrap();
     forward::check_input(d).unwrap();
-    forward::check_acceleration(d).unwrap();
+    forward::check_acceleration(&d.qacc).unwrap();
     let mut written = vec![("qacc of forward", d.qacc.clone())];
     if integrate_discretely(m) {
         inverse::inverse(m, d).unwrap();

@@ -5,8 +5,8 @@
 //! and that of M â are taken together as inverse dynamics at fixed acceleration ([`crate::smooth`]); velocities
 //! follow by v⁺ = v + h â, positions by the derivative of q ⊕ h v⁺ ([`crate::quat`]).
 
-use dualstep::forward::{check_acceleration, check_input, forward};
-use dualstep::integrate::stiffness;
+use dualstep::forward::{Outputs, Reuse, check_acceleration, check_input, forward_skip};
+use dualstep::integrate::{damps_implicitly, stiffness};
 use dualstep::linalg::tree_ldl;
 use dualstep::model::Integrator;
 use dualstep::model::options::disable;
@@ -14,12 +14,12 @@ use dualstep::smooth::poly;
 use dualstep::{Data, Model};
 
 use crate::actuator::next_activation_derivative;
-use crate::columns::{Wanted, ncolumns};
+use crate::columns::{Segment, Wanted, ncolumns, segments};
 use crate::finite_diff::FdConfig;
 use crate::implicit::ImplicitWorkspace;
 use crate::kinks;
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
-use crate::quat::mjd_integrate_pos;
+use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
 use crate::sensor::{SensorDeriv, mjd_sensors, mjd_sensors_from};
 use crate::smooth::{SmoothDeriv, mjd_smooth};
@@ -48,7 +48,7 @@ pub struct AnalyticWorkspace {
     /// Factor of H, and reciprocals of its diagonal.
     H: Vec<f64>,
     H_inv: Vec<f64>,
-    /// Right-hand sides, then the columns of ∂â/∂(q, v, act, u) that are wanted, row-major (nv × n).
+    /// Right-hand sides, then the columns of h ∂â/∂(q, v, act, u) that are wanted, row-major (nv × n).
     block: Vec<f64>,
     /// Tangent of the new position, row-major (nv × n).
     position: Vec<f64>,
@@ -122,9 +122,11 @@ pub fn mjd_transition_analytic_into(
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
     w.d.set_state_from(d);
+    // sensors need the acceleration of the state, A and B that over the step
+    let outputs = if w.sensors.is_some() { Outputs::All } else { Outputs::State };
     check_input(d)
-        .and_then(|()| forward(m, &mut w.d))
-        .and_then(|()| check_acceleration(&w.d))
+        .and_then(|()| forward_skip(m, &mut w.d, Reuse::Nothing, outputs))
+        .and_then(|()| if outputs.include_qacc(m) { check_acceleration(&w.d.qacc) } else { Ok(()) })
         .map_err(TransitionError::Step)?;
     if let Some(feature) = coverage(m) {
         return Err(TransitionError::NotCovered { feature });
@@ -168,7 +170,7 @@ fn state(
         let blocks = rk4::tangents(m, d, &w.wanted.columns, rk4).map_err(TransitionError::Step)?;
         let mut first = 0;
         for block in blocks {
-            first = store(&w.wanted.columns, first, block, transition);
+            first = store(m, &w.wanted.columns, first, block, transition);
         }
         return Ok(());
     }
@@ -179,15 +181,24 @@ fn state(
         }
         implicit.factor(m, &w.d).map_err(|e| TransitionError::Step(e.into()))?;
         implicit.solve_many(m, &mut w.acc, 1);
+        check_acceleration(&w.acc).map_err(TransitionError::Step)?;
         mjd_smooth(m, &w.d, &w.acc, &mut w.smooth);
         implicit.second_order(m, &w.d, &w.acc, &mut w.smooth);
         w.smooth.gather(m, &w.wanted.columns, &mut w.block);
         implicit.solve_many(m, &mut w.block, n);
+        for x in &mut w.block {
+            *x *= m.opt.timestep;
+        }
     } else {
         acceleration(m, w);
+        check_acceleration(&w.acc).map_err(TransitionError::Step)?;
         mjd_smooth(m, &w.d, &w.acc, &mut w.smooth);
         w.smooth.gather(m, &w.wanted.columns, &mut w.block);
         diagonal_slopes(m, w);
+        // h H⁻¹ = L⁻¹ (h D⁻¹) L⁻ᵀ
+        for x in &mut w.H_inv {
+            *x *= m.opt.timestep;
+        }
         tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, n);
     }
     assemble(m, w, transition);
@@ -195,12 +206,13 @@ fn state(
 }
 
 /// Copies rows of the wanted columns to [A B], from row `first` on; the row after the last.
-fn store(columns: &[usize], first: usize, block: &[f64], to: &mut Transition) -> usize {
+fn store(m: &Model, columns: &[usize], first: usize, block: &[f64], to: &mut Transition) -> usize {
     let rows = block.chunks_exact(columns.len().max(1));
     let last = first + rows.len();
-    for (i, row) in rows.enumerate() {
-        for (&column, x) in columns.iter().zip(row) {
-            *to.state_entry(first + i, column) = *x;
+    for Segment { place, column, len } in segments(m, columns) {
+        for (i, row) in rows.clone().enumerate() {
+            let entries = to.state_entries(first + i, column, len);
+            entries.copy_from_slice(&row[place..place + len]);
         }
     }
     last
@@ -213,12 +225,10 @@ fn implicit_springs(m: &Model) -> bool {
 
 /// True if joint damping is integrated implicitly.
 fn implicit_damping(m: &Model) -> bool {
-    if m.opt.integrator == Integrator::ImplicitSpringDamper {
-        return !m.opt.disabled(disable::DAMPER);
+    match m.opt.integrator {
+        Integrator::ImplicitSpringDamper => !m.opt.disabled(disable::DAMPER),
+        _ => damps_implicitly(m),
     }
-    let damped = m.dof_damping_eff.iter().any(|b| b[0] > 0.0 || b[1] != 0.0 || b[2] != 0.0)
-        || m.jnt_actuatorid.iter().any(|a| *a != -1);
-    damped && !m.opt.disabled(disable::EULERDAMP) && !m.opt.disabled(disable::DAMPER)
 }
 
 /// True if the step's acceleration is not that of the state.
@@ -280,23 +290,16 @@ fn diagonal_slopes(m: &Model, w: &mut AnalyticWorkspace) {
 fn assemble(m: &Model, w: &mut AnalyticWorkspace, to: &mut Transition) {
     let (nv, h) = (m.nv, m.opt.timestep);
     let n = w.wanted.columns.len();
-    for x in &mut w.block {
-        *x *= h;
-    }
-    w.position.fill(0.0);
     for i in 0..nv {
         w.qvel[i] = w.d.qvel[i] + h * w.acc[i];
         if let Some(k) = w.slot[nv + i] {
             w.block[i * n + k] += 1.0;
         }
-        if let Some(k) = w.slot[i] {
-            w.position[i * n + k] = 1.0;
-        }
     }
-    mjd_integrate_pos(m, &w.qvel, h, &mut w.position, &w.block, n);
+    integrate_pos_from_identity(m, &w.qvel, h, &mut w.position, &w.block, &w.slot);
 
-    let first = store(&w.wanted.columns, 0, &w.position, to);
-    store(&w.wanted.columns, first, &w.block, to);
+    let first = store(m, &w.wanted.columns, 0, &w.position, to);
+    store(m, &w.wanted.columns, first, &w.block, to);
     for a in 0..m.nactuator {
         let Some(adr) = m.actuator_actadr[a] else { continue };
         let row = 2 * nv + adr;

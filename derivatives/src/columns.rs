@@ -65,6 +65,35 @@ impl Wanted {
     }
 }
 
+/// Columns that follow each other, of one kind of input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Place of the first among those that are wanted.
+    pub place: usize,
+    /// The first.
+    pub column: usize,
+    /// How many.
+    pub len: usize,
+}
+
+/// Ascending columns in segments, so that rows can be copied piece by piece.
+pub(crate) fn segments<'a>(
+    m: &'a Model,
+    columns: &'a [usize],
+) -> impl Iterator<Item = Segment> + 'a {
+    let mut place = 0;
+    std::iter::from_fn(move || {
+        let rest = &columns[place..];
+        let column = *rest.first()?;
+        let ends = [m.nv, 2 * m.nv, ndx(m), ncolumns(m)];
+        let end = ends.into_iter().find(|&end| column < end)?;
+        let follow = |(k, c): &(usize, &usize)| **c == column + k && **c < end;
+        let len = rest.iter().enumerate().take_while(follow).count();
+        place += len;
+        Some(Segment { place: place - len, column, len })
+    })
+}
+
 /// Sorted indices without repetitions; all columns if none are named.
 pub(crate) fn selection(m: &Model, list: Option<&[usize]>) -> Result<Vec<usize>, TransitionError> {
     let count = ncolumns(m);

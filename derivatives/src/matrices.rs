@@ -276,18 +276,31 @@ impl Transition {
         if k < nx { &mut self.A[[i, k]] } else { &mut self.B[[i, k - nx]] }
     }
 
+    /// Entries of [A B] in row i, `len` of them from column k on; all of A, or all of B.
+    pub(crate) fn state_entries(&mut self, i: usize, k: usize, len: usize) -> &mut [f64] {
+        let nx = self.A.ncols();
+        let (matrix, k) = if k < nx { (&mut self.A, k) } else { (&mut self.B, k - nx) };
+        let start = i * matrix.ncols() + k;
+        &mut matrix.as_slice_mut().expect("made row-major")[start..start + len]
+    }
+
     /// Entry of [C D]: row i of the sensors, column k of state and control.
     pub(crate) fn sensor_entry(&mut self, i: usize, k: usize) -> &mut f64 {
         let nx = self.A.ncols();
         if k < nx { &mut self.C[[i, k]] } else { &mut self.D[[i, k - nx]] }
     }
 
-    /// All zero, no column asked for.
-    pub(crate) fn clear(&mut self) {
-        for matrix in [&mut self.A, &mut self.B, &mut self.C, &mut self.D] {
-            matrix.fill(0.0);
-        }
+    /// A and B all zero, no column asked for.
+    pub(crate) fn clear_state(&mut self) {
+        self.A.fill(0.0);
+        self.B.fill(0.0);
         self.columns.fill(Column::SKIPPED);
+    }
+
+    /// C and D all zero, no column asked for.
+    pub(crate) fn clear_sensors(&mut self) {
+        self.C.fill(0.0);
+        self.D.fill(0.0);
         self.sensor_columns.fill(Column::SKIPPED);
     }
 }

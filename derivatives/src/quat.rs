@@ -89,28 +89,106 @@ pub fn mjd_sub_quat<T: Scalar>(a: Quat<T>, b: Quat<T>) -> (Matrix3<T>, Matrix3<T
 pub fn mjd_integrate_pos<T: Scalar>(m: &Model, v: &[T], h: T, dq: &mut [T], dv: &[T], n: usize) {
     assert_eq!(dq.len(), m.nv * n, "one row a degree of freedom");
     assert_eq!(dv.len(), m.nv * n, "one row a degree of freedom");
-    for j in 0..m.njnt {
+    for block in integration_blocks(m, v, h) {
+        match block {
+            Block::Line(i) => {
+                for (q, v) in dq[i * n..(i + 1) * n].iter_mut().zip(&dv[i * n..]) {
+                    *q += *v * h;
+                }
+            }
+            Block::Turn(r, E, J) => {
+                let [x, y, z] = three_rows_mut(&mut dq[r * n..(r + 3) * n], n);
+                for (c, v) in three_columns(&dv[r * n..], n).enumerate() {
+                    let next = E * Vector3::new(x[c], y[c], z[c]) + J * v;
+                    (x[c], y[c], z[c]) = (next.x, next.y, next.z);
+                }
+            }
+        }
+    }
+}
+
+/// As [`mjd_integrate_pos`] where `qpos` is what is differentiated by: its tangent is the identity, in the columns
+/// that `slot` (nv) names. Writes all of `dq`.
+///
+/// # Panics
+/// If the blocks are not nv × n.
+pub(crate) fn integrate_pos_from_identity(
+    m: &Model,
+    v: &[f64],
+    h: f64,
+    dq: &mut [f64],
+    dv: &[f64],
+    slot: &[Option<usize>],
+) {
+    assert_eq!(dq.len(), dv.len(), "one row a degree of freedom");
+    let n = dq.len() / m.nv.max(1);
+    for block in integration_blocks(m, v, h) {
+        match block {
+            Block::Line(i) => {
+                for (q, v) in dq[i * n..(i + 1) * n].iter_mut().zip(&dv[i * n..]) {
+                    *q = v * h;
+                }
+                if let Some(k) = slot[i] {
+                    dq[i * n + k] += 1.0;
+                }
+            }
+            Block::Turn(r, E, J) => {
+                let [x, y, z] = three_rows_mut(&mut dq[r * n..(r + 3) * n], n);
+                for (c, v) in three_columns(&dv[r * n..], n).enumerate() {
+                    let next = J * v;
+                    (x[c], y[c], z[c]) = (next.x, next.y, next.z);
+                }
+                for k in 0..3 {
+                    let Some(c) = slot[r + k] else { continue };
+                    for i in 0..3 {
+                        dq[(r + i) * n + c] += E[(i, k)];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Degrees of freedom that are integrated together.
+enum Block<T> {
+    /// One that is added to.
+    Line(usize),
+    /// Three axes of a rotation from this one on: E and h J_r.
+    Turn(usize, Matrix3<T>, Matrix3<T>),
+}
+
+/// The blocks of `qpos ⊕ h v`.
+fn integration_blocks<'a, T: Scalar>(
+    m: &'a Model,
+    v: &'a [T],
+    h: T,
+) -> impl Iterator<Item = Block<T>> + 'a {
+    (0..m.njnt).flat_map(move |j| {
         let dof = m.jnt_dofadr[j];
-        let (translations, turn) = match m.jnt_type[j] {
+        let (lines, turn) = match m.jnt_type[j] {
             JointType::Slide | JointType::Hinge => (1, None),
             JointType::Ball => (0, Some(dof)),
             JointType::Free => (3, Some(dof + 3)),
         };
-        for i in dof * n..(dof + translations) * n {
-            dq[i] += dv[i] * h;
-        }
-        let Some(r) = turn else { continue };
-        let u = Vector3::new(v[r], v[r + 1], v[r + 2]) * h;
-        let (E, J) = mjd_quat_integrate(&u);
-        let J = J * h;
-        for c in 0..n {
-            let at = |x: &[T]| Vector3::new(x[r * n + c], x[(r + 1) * n + c], x[(r + 2) * n + c]);
-            let next = E * at(dq) + J * at(dv);
-            for k in 0..3 {
-                dq[(r + k) * n + c] = next[k];
-            }
-        }
-    }
+        let turn = turn.map(|r| {
+            let (E, J) = mjd_quat_integrate(&(Vector3::new(v[r], v[r + 1], v[r + 2]) * h));
+            Block::Turn(r, E, J * h)
+        });
+        (dof..dof + lines).map(Block::Line).chain(turn)
+    })
+}
+
+/// Columns of three rows of width n.
+fn three_columns<T: Scalar>(rows: &[T], n: usize) -> impl Iterator<Item = Vector3<T>> + '_ {
+    let (x, y, z) = (&rows[..n], &rows[n..2 * n], &rows[2 * n..3 * n]);
+    x.iter().zip(y).zip(z).map(|((x, y), z)| Vector3::new(*x, *y, *z))
+}
+
+/// Three rows of width n.
+fn three_rows_mut<T>(rows: &mut [T], n: usize) -> [&mut [T]; 3] {
+    let (x, rest) = rows.split_at_mut(n);
+    let (y, z) = rest.split_at_mut(n);
+    [x, y, z]
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use dualstep::{Data, Model, Scalar, scalar};
 use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::{MomentGradient, Response, mjd_actuator};
-use crate::columns::{Input, input};
+use crate::columns::{Input, Segment, input, segments};
 use crate::quat::right_jacobian_inverse;
 use crate::rne_pos::{RnePos, WorldWrench, mjd_rne_pos, mjd_world_wrenches};
 
@@ -355,15 +355,16 @@ fn add_jtbj<T: Scalar>(m: &Model, d: &Data<T>, t: usize, s: T, to: &mut [T]) {
 impl<T: Scalar> SmoothDeriv<T> {
     /// The columns of [dq dv da du] that are wanted, row-major (nv × columns).
     pub(crate) fn gather(&self, m: &Model, columns: &[usize], block: &mut [T]) {
-        for (k, &column) in columns.iter().enumerate() {
+        let n = columns.len();
+        for Segment { place, column, len } in segments(m, columns) {
             let (matrix, width, j) = match input(m, column) {
                 Input::Position(j) => (&self.dq, m.nv, j),
                 Input::Velocity(j) => (&self.dv, m.nv, j),
                 Input::Activation(j) => (&self.da, m.na, j),
                 Input::Control(j) => (&self.du, m.nu, j),
             };
-            for i in 0..m.nv {
-                block[i * columns.len() + k] = matrix[i * width + j];
+            for (to, from) in block.chunks_exact_mut(n).zip(matrix.chunks_exact(width)) {
+                to[place..place + len].copy_from_slice(&from[j..j + len]);
             }
         }
     }

@@ -4,7 +4,7 @@ use dualstep::model::Integrator;
 use dualstep::{Data, Model};
 
 use crate::analytic::{AnalyticWorkspace, coverage, mjd_transition_analytic_into};
-use crate::columns::{Wanted, selection};
+use crate::columns::{Wanted, ncolumns, selection};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
 use crate::matrices::{Feature, Reason, Transition, TransitionError};
@@ -103,6 +103,8 @@ impl Plan {
 /// Allocates all that a linearization needs.
 #[derive(Debug)]
 pub struct TransitionWorkspace {
+    /// Whether there are columns of A and B, and of C and D, that no method writes.
+    leaves_out: [bool; 2],
     fd: Option<(FdConfig, FdWorkspace)>,
     analytic: Option<AnalyticWorkspace>,
     dual: Option<DualWorkspace>,
@@ -116,6 +118,7 @@ impl TransitionWorkspace {
     /// cover the model.
     pub fn new(m: &Model, config: &DerivativeConfig) -> Result<Self, TransitionError> {
         let Plan { fd, analytic, dual } = Plan::new(m, config)?;
+        let some = selection(m, config.columns.as_deref())?.len() < ncolumns(m);
         let threads = match config.threads {
             0 => rayon::current_num_threads(),
             threads => threads,
@@ -124,6 +127,7 @@ impl TransitionWorkspace {
         let analytic = analytic.filter(|(wanted, _)| !wanted.is_empty());
         let dual = dual.filter(|(wanted, _)| !wanted.is_empty());
         Ok(Self {
+            leaves_out: [some, some || !config.sensors],
             fd: fd.map(|(wanted, why)| (config.fd, FdWorkspace::of(m, wanted, why, threads))),
             analytic: analytic.map(|(wanted, why)| AnalyticWorkspace::of(m, wanted, why)),
             dual: dual.map(|(wanted, why)| DualWorkspace::of(m, wanted, why)),
@@ -163,7 +167,13 @@ pub fn mjd_transition_into(
     workspace: &mut TransitionWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
-    transition.clear();
+    let [state, sensors] = workspace.leaves_out;
+    if state {
+        transition.clear_state();
+    }
+    if sensors {
+        transition.clear_sensors();
+    }
     if let Some((config, fd)) = &mut workspace.fd {
         mjd_transition_fd_into(m, d, config, fd, transition)?;
     }

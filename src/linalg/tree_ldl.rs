@@ -5,9 +5,31 @@
 //!
 //! Source: Featherstone 2008, §6.5; MuJoCo `mj_factorI`, `mj_solveLD`.
 
+#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for wider vectors")]
+
+use pulp::{Arch, Simd, WithSimd};
+
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::status::FactorError;
+
+/// Calls `strip::<T, W>(…, c)` for strips of columns from c to c + W that cover n columns. Sums over a strip stay in
+/// registers.
+macro_rules! by_strips {
+    ($n:expr, $strip:ident($($argument:expr),*)) => {{
+        let (n, mut c) = ($n, 0);
+        while c < n {
+            c += match n - c {
+                32.. => { $strip::<T, 32>($($argument,)* c); 32 }
+                16.. => { $strip::<T, 16>($($argument,)* c); 16 }
+                8.. => { $strip::<T, 8>($($argument,)* c); 8 }
+                4.. => { $strip::<T, 4>($($argument,)* c); 4 }
+                2.. => { $strip::<T, 2>($($argument,)* c); 2 }
+                _ => { $strip::<T, 1>($($argument,)* c); 1 }
+            };
+        }
+    }};
+}
 
 /// Factors in place: on return the off-diagonal entries of `a` are those of L, the diagonal is D;
 /// `diag_inv` (nv) receives 1/D. Cost O(nv · depth²).
@@ -23,14 +45,7 @@ pub fn factor<T: Scalar>(
     let mut raised = None;
     for i in (0..m.nv).rev() {
         // A(i, ·) −= Σ L(k,i) A(k, ·) over the rows k below i, of which row i is a prefix
-        for (c, width) in strips(m.M_rownnz[i]) {
-            match width {
-                16.. => eliminate::<T, 16>(m, i, c, a, diag_inv),
-                8.. => eliminate::<T, 8>(m, i, c, a, diag_inv),
-                4.. => eliminate::<T, 4>(m, i, c, a, diag_inv),
-                _ => eliminate::<T, 1>(m, i, c, a, diag_inv),
-            }
-        }
+        by_strips!(m.M_rownnz[i], eliminate(m, i, a, diag_inv));
         let pivot = &mut a[m.M_rowadr[i] + m.M_rownnz[i] - 1];
         if pivot.re() < crate::MINVAL {
             raised = Some(FactorError { matrix, dof: i, pivot: pivot.re() });
@@ -52,38 +67,22 @@ pub fn factor<T: Scalar>(
 fn eliminate<T: Scalar, const W: usize>(
     m: &Model,
     i: usize,
-    c: usize,
     a: &mut [T],
     diag_inv: &[T],
+    c: usize,
 ) {
     let (below, place) = (i + 1..=i + m.M_subnum[i], m.M_rownnz[i] - 1);
     let mut sum = [T::zero(); W];
     for (&adr, inv) in m.M_rowadr[below.clone()].iter().zip(&diag_inv[below]) {
         let row_k = &a[adr..=adr + place];
         let (l, row_k) = (row_k[place] * *inv, &row_k[c..c + W]);
-        for (sum, x) in sum.iter_mut().zip(row_k) {
-            *sum += l * *x;
+        for k in 0..W {
+            sum[k] += l * row_k[k];
         }
     }
     for (x, sum) in a[m.M_rowadr[i] + c..][..W].iter_mut().zip(sum) {
         *x -= sum;
     }
-}
-
-/// Starts and widths of strips that cover `n` columns: sums over a strip stay in registers.
-fn strips(n: usize) -> impl Iterator<Item = (usize, usize)> {
-    let mut c = 0;
-    std::iter::from_fn(move || {
-        let width = match n - c {
-            0 => return None,
-            16.. => 16,
-            8.. => 8,
-            4.. => 4,
-            _ => 1,
-        };
-        c += width;
-        Some((c - width, width))
-    })
 }
 
 /// Solves (LᵀDL) x = b in place for one right-hand side. Cost O(nv · depth).
@@ -120,18 +119,31 @@ pub fn solve<T: Scalar>(m: &Model, ld: &[T], diag_inv: &[T], x: &mut [T]) {
 /// If `x` is not nv × n.
 pub fn solve_many<T: Scalar>(m: &Model, ld: &[T], diag_inv: &[T], x: &mut [T], n: usize) {
     assert_eq!(x.len(), m.nv * n, "one row per degree of freedom");
-    for (c, width) in strips(n) {
-        match width {
-            16.. => solve_strip::<T, 16>(m, ld, diag_inv, x, n, c),
-            8.. => solve_strip::<T, 8>(m, ld, diag_inv, x, n, c),
-            4.. => solve_strip::<T, 4>(m, ld, diag_inv, x, n, c),
-            _ => solve_strip::<T, 1>(m, ld, diag_inv, x, n, c),
-        }
+    Arch::new().dispatch(SolveMany { m, ld, diag_inv, x, n });
+}
+
+/// [`solve_many`], compiled for each set of vector instructions. Neither their width nor that of the strips changes
+/// a result: the sums of a column are its own, and no product is fused with a sum.
+struct SolveMany<'a, T> {
+    m: &'a Model,
+    ld: &'a [T],
+    diag_inv: &'a [T],
+    x: &'a mut [T],
+    n: usize,
+}
+
+impl<T: Scalar> WithSimd for SolveMany<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { m, ld, diag_inv, x, n } = self;
+        by_strips!(n, solve_strip(m, ld, diag_inv, x, n));
     }
 }
 
 /// Solves for the columns c to c + W.
-#[inline]
+#[inline(always)]
 fn solve_strip<T: Scalar, const W: usize>(
     m: &Model,
     ld: &[T],
@@ -142,48 +154,32 @@ fn solve_strip<T: Scalar, const W: usize>(
 ) {
     // x ← L⁻ᵀ x: column j of L has entries in the rows below j, all at the same place
     for j in (0..m.nv).rev() {
-        let (adr, place) = (&m.M_rowadr[j + 1..][..m.M_subnum[j]], m.M_rownnz[j] - 1);
+        let place = m.M_rownnz[j] - 1;
         let (above, below) = x.split_at_mut((j + 1) * n);
-        let sum = combine::<T, W>(adr.iter().map(|adr| &ld[adr + place]), below, n, c);
+        let mut sum = [T::zero(); W];
+        for (i, adr) in m.M_rowadr[j + 1..][..m.M_subnum[j]].iter().enumerate() {
+            let (l, row) = (ld[adr + place], &below[i * n + c..][..W]);
+            for k in 0..W {
+                sum[k] += l * row[k];
+            }
+        }
         for (x, sum) in above[j * n + c..][..W].iter_mut().zip(sum) {
             *x -= sum;
         }
     }
-    // x ← D⁻¹ x, then x ← L⁻¹ x, along runs of consecutive columns
+    // x ← D⁻¹ x, then x ← L⁻¹ x
     for i in 0..m.nv {
-        let row = &ld[m.M_rowadr[i]..][..m.M_rownnz[i] - 1];
-        let (above, xi) = x.split_at_mut(i * n);
-        let xi = &mut xi[c..c + W];
-        for x in &mut *xi {
-            *x *= diag_inv[i];
-        }
-        let mut end = row.len();
-        while end > 0 {
-            let last = m.M_colind[m.M_rowadr[i] + end - 1];
-            let num = m.M_runnum[last];
-            let run = &row[end - num..end];
-            let sum = combine::<T, W>(run.iter(), &above[(last + 1 - num) * n..], n, c);
-            for (x, sum) in xi.iter_mut().zip(sum) {
-                *x -= sum;
+        let row = m.M_rowadr[i]..m.M_rowadr[i] + m.M_rownnz[i] - 1;
+        let (above, from_i) = x.split_at_mut(i * n);
+        let mut sum = [T::zero(); W];
+        for (l, &j) in ld[row.clone()].iter().zip(&m.M_colind[row]) {
+            let row = &above[j * n + c..][..W];
+            for k in 0..W {
+                sum[k] += *l * row[k];
             }
-            end -= num;
+        }
+        for (x, sum) in from_i[c..c + W].iter_mut().zip(sum) {
+            *x = *x * diag_inv[i] - sum;
         }
     }
-}
-
-/// Σ l · row over the columns c to c + W of consecutive rows of width n.
-#[inline]
-fn combine<'a, T: Scalar, const W: usize>(
-    l: impl Iterator<Item = &'a T>,
-    rows: &[T],
-    n: usize,
-    c: usize,
-) -> [T; W] {
-    let mut sum = [T::zero(); W];
-    for (l, row) in l.zip(rows.chunks_exact(n)) {
-        for (sum, x) in sum.iter_mut().zip(&row[c..c + W]) {
-            *sum += *l * *x;
-        }
-    }
-    sum
 }

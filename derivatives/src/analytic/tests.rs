@@ -10,6 +10,7 @@ use ndarray::Array2;
 
 use super::*;
 use crate::dual::mjd_transition_dual;
+use dualstep::forward::forward;
 
 const INTEGRATORS: [Integrator; 5] = [
     Integrator::Euler,

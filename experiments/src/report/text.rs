@@ -98,10 +98,10 @@ pub(super) fn verdict(document: &Document) -> String {
         Verdict::NotCompared => "Nothing could be compared.".to_owned(),
     };
     if not > 0 && document.verdict != Verdict::NotCompared {
-        text.push_str(&format!(" {} could not be compared.", models(not)));
+        text += &format!(" {} could not be compared.", models(not));
     }
     if !document.not_loaded.is_empty() {
-        text.push_str(&format!(" {} could not be loaded.", models(document.not_loaded.len())));
+        text += &format!(" {} could not be loaded.", models(document.not_loaded.len()));
     }
     text
 }

@@ -66,7 +66,7 @@ fn measure(m: &Model, d: &Data<f64>) -> Vec<Timing> {
     let mut tasks: Vec<Task<'_>> = ready
         .iter_mut()
         // what it did once it does again
-        .map(|(k, _, one)| Task::new(methods[*k].0, || drop(one.run(m, d))))
+        .map(|(_, _, one)| Task::new(|| drop(one.run(m, d))))
         .collect();
     let spreads = times(&mut tasks, BATCHES, BATCH_S);
     drop(tasks);
