@@ -98,10 +98,10 @@ pub(super) fn verdict(document: &Document) -> String {
         Verdict::NotCompared => "Nothing could be compared.".to_owned(),
     };
     if not > 0 && document.verdict != Verdict::NotCompared {
-        text += &format!(" {} could not be compared.", models(not));
+        text = format!("{text} {} could not be compared.", models(not));
     }
     if !document.not_loaded.is_empty() {
-        text += &format!(" {} could not be loaded.", models(document.not_loaded.len()));
+        text = format!("{text} {} could not be loaded.", models(document.not_loaded.len()));
     }
     text
 }
