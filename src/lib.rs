@@ -82,6 +82,8 @@
 //! | [`linalg`] | LᵀDL along the tree, dense LU, solves on duals |
 //! | [`data`] | [`Data`]: state, inputs, and every quantity computed from them |
 //! | [`smooth`] | the stages, one algorithm per file |
+//! | [`collision`] | contacts between geoms |
+//! | [`constraint`] | rows of equalities, friction loss, limits and contacts |
 //! | [`energy`](mod@energy), [`sensor`] | potential and kinetic energy; sensors |
 //! | [`integrate`] | Euler, RK4, implicit, implicitfast, implicit in springs and dampers |
 //! | [`forward`](mod@forward) | the pipeline: lists of calls |
@@ -100,6 +102,8 @@ pub mod model;
 pub mod linalg;
 pub mod data;
 pub mod smooth;
+pub mod collision;
+pub mod constraint;
 pub mod energy;
 pub mod sensor;
 pub mod integrate;
