@@ -1,5 +1,6 @@
 //! Tests of the whole workspace, one binary.
 
+mod constraint;
 mod determinism;
 mod errors;
 mod golden;

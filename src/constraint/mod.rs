@@ -16,6 +16,8 @@
 //! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
 //! | `reference` | `vel` and `aref` |
 //!
+//! Not taken into account: adhesion of geoms, the exact diagonal (`diagexact`), sleeping trees, flexes.
+//!
 //! Source: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints"; MuJoCo
 //! manual, Computation, "Constraint model" and "Solver parameters"; MuJoCo `mj_makeConstraint`,
 //! `mj_referenceConstraint`.
