@@ -63,7 +63,7 @@ fn golden_contacts(golden: &Golden, state: &str) -> Vec<Contact<f64>> {
         exclude: match exclude[i] as i32 {
             1 => Exclude::Gap,
             2 => Exclude::Fused,
-            _ => Exclude::No,
+            _ => Exclude::None,
         },
         mu: 0.0,
         efc_address: None,
@@ -337,7 +337,7 @@ fn stacked(dim: usize) -> (Model, Data<f64>, Contact<f64>) {
         solimp: [0.9, 0.95, 0.1, 0.5, 2.0],
         dim,
         geom: [1, 2],
-        exclude: Exclude::No,
+        exclude: Exclude::None,
         mu: 0.0,
         efc_address: None,
     };
@@ -521,7 +521,7 @@ fn nothing_moves_in_vain() {
     contact.geom = [0, 1];
     let mut contacts = [contact];
     let efc = rows(&m, &mut d, &mut contacts);
-    assert_eq!((efc.ne, efc.nefc, contacts[0].exclude), (0, 4, Exclude::No));
+    assert_eq!((efc.ne, efc.nefc, contacts[0].exclude), (0, 4, Exclude::None));
     m.opt.jacobian = JacobianType::Sparse;
     let efc = rows(&m, &mut d, &mut contacts);
     assert_eq!((efc.nefc, contacts[0].exclude), (0, Exclude::NoDofs));

@@ -189,7 +189,7 @@ fn constraint_rows<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
         solimp: m.geom_solimp[last],
         dim,
         geom: [first, last],
-        exclude: Exclude::No,
+        exclude: Exclude::None,
         mu: 0.0,
         efc_address: None,
     };

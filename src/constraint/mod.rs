@@ -75,7 +75,9 @@ pub fn make_constraint<T: Scalar>(
     let result = instantiate(m, d, contacts, efc);
     if result.is_err() {
         efc.clear();
-        contacts.iter_mut().for_each(|contact| contact.efc_address = None);
+        for contact in contacts {
+            contact.efc_address = None;
+        }
         return result;
     }
     diagonal::diag_approx(m, contacts, efc);
