@@ -13,6 +13,7 @@ use std::path::Path;
 use dualstep::model::Integrator;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar, forward, inverse, step};
+use dualstep_derivatives::{SensorDeriv, mjd_sensors};
 
 /// The system's allocator, which counts calls by thread.
 struct Counting;
@@ -86,6 +87,9 @@ fn check<T: Scalar>(what: &str, m: &Model) {
     assert_eq!(n, 0, "{what}: allocations in three steps");
     let n = allocations(|| forward(m, &mut d).unwrap());
     assert_eq!(n, 0, "{what}: allocations in forward dynamics");
+    let mut sensors = SensorDeriv::new(m);
+    let n = allocations(|| mjd_sensors(m, &d, &mut sensors));
+    assert_eq!(n, 0, "{what}: allocations in the derivatives of sensors");
     // refused, without allocating, where there is no discrete inverse
     let n = allocations(|| {
         let _ = inverse::inverse(m, &mut d);

@@ -59,7 +59,7 @@ const CART: &str = r#"<mujoco model="cart pole">
 #[test]
 fn help_has_examples_and_exit_codes() {
     let cli = Cli::new("help");
-    for command in ["info", "simulate", "linearize", "conform", "bench"] {
+    for command in ["info", "simulate", "linearize", "conform", "bench", "experiment", "paper"] {
         let (code, out, _) = cli.run(&[command, "--help"]);
         assert_eq!(code, 0);
         assert!(out.contains("Examples:") && out.contains("Exit codes:"), "{command}: {out}");
@@ -154,6 +154,59 @@ fn bench_without_python_says_what_to_install() {
     let (code, _, err) = cli.run(&arguments);
     assert_eq!(code, 4);
     assert!(err.contains("pip install mujoco-core==4.0.1"), "{err}");
+}
+
+#[test]
+fn studies_are_listed_run_and_kept() {
+    let cli = Cli::new("experiment");
+    let (code, out, _) = cli.run(&["experiment", "--list"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("fd-vcurve") && out.contains("second-order"), "{out}");
+    let (code, _, err) = cli.run(&["experiment", "vcurve"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("no study `vcurve`") && err.contains("fd-vcurve"), "{err}");
+
+    let (code, out, err) = cli.run(&["experiment", "second-order", "--out", "found"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("to second order"), "{out}");
+    let read = |name: &str| std::fs::read_to_string(cli.folder.join("found").join(name)).unwrap();
+    assert!(read("figure.svg").contains("slope 3"));
+    assert!(read("README.md").contains("| humanoid | 2.00 | 3.00 |"));
+    // outside of a checkout of this project
+    let summary = read("summary.json");
+    for part in ["\"commit\": \"unknown\"", "\"config_sha256\"", "\"seed\"", "\"wall_time_s\""] {
+        assert!(summary.contains(part), "{summary}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_configuration_are_named() {
+    let cli = Cli::new("config");
+    let good = include_str!("../configs/second-order.toml");
+    cli.write("typo.toml", &good.replace("states = 3", "state = 3"));
+    cli.write("none.toml", &good.replace("states = 3", "states = 0"));
+    cli.write("model.toml", &good.replace("\"humanoid\"", "\"human\""));
+    for (file, part) in [
+        ("typo.toml", "unknown key `state`"),
+        ("none.toml", "`states`: expected a whole number from 1"),
+        ("model.toml", "found `human`"),
+    ] {
+        let (code, _, err) = cli.run(&["experiment", "second-order", "--config", file]);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(&format!("{file}:")) && err.contains(part), "{err}");
+    }
+    let (code, _, err) = cli.run(&["experiment", "second-order", "--config", "no.toml"]);
+    assert_eq!(code, 4, "{err}");
+}
+
+#[test]
+fn papers_are_listed() {
+    let cli = Cli::new("paper");
+    let (code, out, _) = cli.run(&["paper", "--list"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("2018-carpentier-analytical-derivatives"), "{out}");
+    assert_eq!(cli.run(&["paper", "2018"]).0, 2);
+    assert_eq!(cli.run(&["paper"]).0, 2);
 }
 
 #[test]

@@ -4,10 +4,12 @@
 
 mod bench;
 mod conform;
+mod experiment;
 mod failure;
 mod info;
 mod linearize;
 mod model_args;
+mod paper;
 mod simulate;
 mod style;
 
@@ -39,6 +41,8 @@ enum Command {
     Linearize(linearize::Arguments),
     Conform(conform::Arguments),
     Bench(bench::Arguments),
+    Experiment(experiment::Arguments),
+    Paper(paper::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +56,8 @@ fn main() -> ExitCode {
         Command::Linearize(arguments) => linearize::run(arguments, out),
         Command::Conform(arguments) => conform::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),
+        Command::Experiment(arguments) => experiment::run(arguments, out),
+        Command::Paper(arguments) => paper::run(arguments, out),
     };
     match result {
         Ok(exit) => exit.into(),
