@@ -71,6 +71,9 @@ fn golden_contacts(golden: &Golden, state: &str) -> Vec<Contact<f64>> {
     (0..dist.len()).map(contact).collect()
 }
 
+/// How far numbers are from their reference.
+type Distance = fn(&[f64], &[f64]) -> f64;
+
 /// Largest |x − ref| / |ref|: for what varies over many orders of magnitude.
 fn relative_err(x: &[f64], reference: &[f64]) -> f64 {
     if x.len() != reference.len() {
@@ -122,8 +125,10 @@ impl Compared {
         let kbip = efc.KBIP.concat();
         self.states += 1;
         self.contacts += contacts.len();
-        efc.kind.iter().for_each(|kind| *self.rows.entry(*kind).or_default() += 1);
-        let fields: [(&'static str, &[f64], fn(&[f64], &[f64]) -> f64); 13] = [
+        for kind in &efc.kind {
+            *self.rows.entry(*kind).or_default() += 1;
+        }
+        let fields: [(&'static str, &[f64], Distance); 13] = [
             ("efc_type", &kinds, err),
             ("efc_id", &ids, err),
             ("contact_efc_address", &addresses, err),
@@ -169,7 +174,7 @@ fn rows_equal_those_of_the_oracle() {
 #[test]
 fn frictionless_contacts_have_the_normal_row() {
     let (m, mut d, contact) = stacked(3);
-    let cone = rows(&m, &mut d, std::slice::from_mut(&mut contact.clone()));
+    let cone = rows(&m, &mut d, &mut [contact]);
     let mut contacts = [Contact { dim: 1, ..contact }];
     let one = rows(&m, &mut d, &mut contacts);
     assert_eq!((one.nefc, one.kind[0]), (1, EfcType::ContactFrictionless));
@@ -231,7 +236,9 @@ fn jacobian_is_the_derivative_of_the_residual() {
         let has_residual =
             |i: &usize| !matches!(efc.kind[*i], EfcType::FrictionDof | EfcType::FrictionTendon);
         let with_residual: Vec<usize> = (0..efc.nefc).filter(has_residual).collect();
-        with_residual.iter().for_each(|i| *kinds.entry(efc.kind[*i]).or_default() += 1);
+        for i in &with_residual {
+            *kinds.entry(efc.kind[*i]).or_default() += 1;
+        }
         for dof in 0..m.nv {
             let dual = dual_rows(&m, &d, &unit(m.nv, dof));
             assert_eq!(dual.kind, efc.kind);
@@ -254,7 +261,9 @@ fn reference_holds_the_rate_of_the_jacobian() {
     let mut largest = 0.0_f64;
     for (m, mut d) in constrained() {
         let mut random = Random::new(7);
-        d.qvel.iter_mut().for_each(|v| *v = random.signed(2.0));
+        for v in &mut d.qvel {
+            *v = random.signed(2.0);
+        }
         let efc = rows(&m, &mut d, &mut []);
         let dual = dual_rows(&m, &d, &d.qvel);
         for i in 0..efc.nefc {
@@ -320,7 +329,9 @@ fn stacked(dim: usize) -> (Model, Data<f64>, Contact<f64>) {
     let mut d = Data::<f64>::new(&m);
     let mut random = Random::new(11);
     let mut dx = vec![0.0; ndx(&m)];
-    dx.iter_mut().for_each(|x| *x = random.signed(0.7));
+    for x in &mut dx {
+        *x = random.signed(0.7);
+    }
     let mut state = State::of(&d);
     state.boxplus(&m, &dx);
     state.write(&mut d);
@@ -352,7 +363,7 @@ fn contact_rows_are_relative_velocities() {
     for geom in [[1, 2], [2, 1], [0, 1]] {
         let (m, mut d, contact) = stacked(6);
         let contact = Contact { geom, ..contact };
-        let efc = rows(&m, &mut d, std::slice::from_mut(&mut contact.clone()));
+        let efc = rows(&m, &mut d, &mut [contact]);
         assert_eq!(efc.nefc, 6);
         for dof in 0..m.nv {
             let (v, w) = relative_velocity(&m, &d, &contact, dof);
@@ -394,8 +405,10 @@ fn relative_velocity(
 fn pyramid_follows_from_the_cone() {
     for dim in [3, 4, 6] {
         let (mut m, mut d, contact) = stacked(dim);
-        d.qvel.iter_mut().enumerate().for_each(|(i, v)| *v = 0.3 - 0.1 * i as f64);
-        let mut cone_contact = [contact.clone()];
+        for (i, v) in d.qvel.iter_mut().enumerate() {
+            *v = 0.3 - 0.1 * i as f64;
+        }
+        let mut cone_contact = [contact];
         let cone = rows(&m, &mut d, &mut cone_contact);
         m.opt.cone = Cone::Pyramidal;
         let mut contacts = [contact];
@@ -416,14 +429,14 @@ fn pyramid_follows_from_the_cone() {
     }
 }
 
-// MuJoCo 4.0.1: a conveyor moves what lies on it in the tangents and the spin, not along the normal
+// a conveyor moves what lies on it in the tangents and the spin, not along the normal
 #[test]
 fn surfaces_move() {
     let (m, mut d, contact) = stacked(6);
     let mut still = m.clone();
     still.geom_surfacevel.fill([0.0; 6]);
-    let moving = rows(&m, &mut d, std::slice::from_mut(&mut contact.clone()));
-    let resting = rows(&still, &mut d, std::slice::from_mut(&mut contact.clone()));
+    let moving = rows(&m, &mut d, &mut [contact]);
+    let resting = rows(&still, &mut d, &mut [contact]);
     let R = d.geom_xmat[1];
     let spin = R * Vector3::new(0.5, 0.0, 1.0);
     let v = R * Vector3::new(1.0, 2.0, 3.0) + spin.cross(&(contact.pos - d.geom_xpos[1]));
@@ -466,7 +479,7 @@ fn flags_take_rows_away() {
     assert_eq!(sizes(&m, &mut d, &mut []).0, ne - 3);
 
     let (m, mut d, contact) = stacked(3);
-    let mut contacts = [contact.clone(), contact];
+    let mut contacts = [contact, contact];
     contacts[0].exclude = Exclude::Gap;
     assert_eq!(sizes(&m, &mut d, &mut contacts).3, 3);
     assert_eq!([contacts[0].efc_address, contacts[1].efc_address], [None, Some(0)]);
@@ -491,7 +504,7 @@ fn refsafe_bounds_the_time_constant() {
 #[test]
 fn overflow_is_reported() {
     let (m, mut d, contact) = stacked(3);
-    let mut contacts = [contact.clone(), contact];
+    let mut contacts = [contact, contact];
     prepare(&m, &mut d);
     assert_eq!(max_rows(&m, 2), 12);
     let mut efc = Efc::new(m.nv, 5);
