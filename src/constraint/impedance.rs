@@ -240,7 +240,8 @@ mod tests {
                 let (imp, slope) = impedance(&solimp, Dual64::new(x, 1.0));
                 assert!((imp.eps - slope.re).abs() < 1e-11 * slope.re.abs());
                 let (mirrored, back) = impedance(&solimp, -x);
-                assert_eq!((mirrored, back), (imp.re, -slope.re));
+                assert!((mirrored - imp.re).abs() < 1e-15);
+                assert!((back + slope.re).abs() < 1e-12 * back.abs());
             }
             // value and slope meet at the midpoint
             let (below, above) =
