@@ -205,3 +205,33 @@ fn closed_form_matches_dual_numbers_on_random_trees() {
     assert!(seen.saturated > 100, "{seen:?}");
     assert!(seen.compared > 350, "{seen:?}");
 }
+
+// exactly at the end of a range nothing is clamped yet: closed form and dual numbers take the inside's derivative
+#[test]
+fn at_the_end_of_a_range_the_inside_counts() {
+    let xml = r#"<mujoco><option timestep="0.1"/><worldbody>
+        <body><joint name="a" type="slide" LIMIT/><geom size="0.1" mass="2"/></body>
+        </worldbody>
+        <tendon><fixed name="t" TENDON><joint joint="a" coef="1"/></fixed></tendon>
+        <actuator><motor name="push" ACTUATOR gear="2"/></actuator></mujoco>"#;
+    let on = r#"joint="a""#;
+    for (joint, tendon, actuator) in [
+        ("", "", r#"joint="a" ctrlrange="-1 1""#),
+        ("", "", r#"joint="a" forcerange="-1 1""#),
+        (r#"actuatorfrcrange="-2 2""#, "", on),
+        ("", r#"actuatorfrcrange="-1 1""#, r#"tendon="t""#),
+    ] {
+        let xml = xml.replace("LIMIT", joint).replace("TENDON", tendon);
+        let m = parse(&xml.replace("ACTUATOR", actuator));
+        let mut d = Data::new(&m);
+        for (u, expected) in [(1.0, 0.1), (-1.0, 0.1), (1.0 + 1e-9, 0.0), (-1.0 - 1e-9, 0.0)] {
+            d.ctrl[0] = u;
+            for t in [mjd_transition_analytic(&m, &d), mjd_transition_dual(&m, &d)] {
+                assert!(
+                    err(&[t.unwrap().B[[1, 0]]], &[expected]) < 1e-14,
+                    "{joint}{tendon}{actuator} {u}"
+                );
+            }
+        }
+    }
+}

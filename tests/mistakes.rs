@@ -367,9 +367,11 @@ fn a_hinge_anchors_lever_missing_from_cvel() {
     );
 }
 
-/// Sensors belong to the state before the step: C is the identity, not what the step makes of it.
+/// Sensors belong to the state before the step: that of the position does not see the velocity, and the kinetic energy
+/// is that of the velocity before it.
 ///
-/// Fails when the sensors of `derivatives/src/dual.rs` are read after `step` instead of `forward`.
+/// Fails when the sensors of `derivatives/src/dual.rs` are read after `step` as well as `forward`, or `w.d` takes a
+/// step before `mjd_sensors` in `derivatives/src/analytic.rs`.
 #[test]
 fn c_and_d_one_step_late() {
     let m = parse(
@@ -380,11 +382,11 @@ fn c_and_d_one_step_late() {
         <actuator><general name="push" joint="rail" dyntype="filter" dynprm="0.5" gainprm="3"/></actuator>
         <sensor>
           <jointpos name="position" joint="rail"/><jointvel name="velocity" joint="rail"/>
-          <actuatorfrc name="force" actuator="push"/>
+          <actuatorfrc name="force" actuator="push"/><e_kinetic name="energy"/>
         </sensor></mujoco>"#,
     );
     let mut d = Data::new(&m);
-    (d.qpos[0], d.qvel[0], d.act[0], d.ctrl[0]) = (0.2, 1.0, 0.3, 0.9);
+    (d.qpos[0], d.qvel[0], d.act[0], d.ctrl[0]) = (0.2, 1.3, 0.3, 0.9);
     for integrator in INTEGRATORS {
         by_hand(
             &with_integrator(&m, integrator),
@@ -395,6 +397,7 @@ fn c_and_d_one_step_late() {
                 ("velocity", "rail.q", 0.0),
                 ("velocity", "rail.v", 1.0),
                 ("force", "push.act", 3.0),
+                ("energy", "rail.v", 2.0 * 1.3),
                 ("position", "push", 0.0),
                 ("velocity", "push", 0.0),
                 ("force", "push", 0.0),

@@ -147,7 +147,7 @@ impl Circumstances {
 }
 
 /// The commit of the checkout around the current folder, if it is one of this project.
-fn commit() -> String {
+pub(crate) fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
@@ -167,7 +167,7 @@ fn commit() -> String {
 }
 
 /// Name of the processor.
-fn cpu() -> String {
+pub(crate) fn cpu() -> String {
     // Linux
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

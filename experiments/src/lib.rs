@@ -4,6 +4,7 @@
 //! - [`record`]: states, trajectories and linearizations in `.npz` files, with documented keys
 //! - [`linear`]: eigenvalues and controllability of a linearization
 //! - [`plot`]: trajectories over time, and figures of numbers against numbers, as SVG
+//! - [`mod@report`]: the report of a validation of derivatives
 //! - [`tree_view`]: the kinematic tree in text
 //! - [`coverage`]: what a model contains that a simulation leaves out
 //! - [`mod@bench`]: our times beside MuJoCo's
@@ -21,6 +22,7 @@ pub mod linear;
 pub mod papers;
 pub mod plot;
 pub mod record;
+pub mod report;
 pub mod rollout;
 pub mod stopwatch;
 pub mod studies;

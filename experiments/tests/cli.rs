@@ -59,7 +59,9 @@ const CART: &str = r#"<mujoco model="cart pole">
 #[test]
 fn help_has_examples_and_exit_codes() {
     let cli = Cli::new("help");
-    for command in ["info", "simulate", "linearize", "conform", "bench", "experiment", "paper"] {
+    for command in
+        ["info", "simulate", "linearize", "validate", "conform", "bench", "experiment", "paper"]
+    {
         let (code, out, _) = cli.run(&[command, "--help"]);
         assert_eq!(code, 0);
         assert!(out.contains("Examples:") && out.contains("Exit codes:"), "{command}: {out}");
@@ -147,6 +149,63 @@ fn wrong_states_and_controls_are_named() {
 }
 
 #[test]
+fn validate_writes_a_report_that_needs_nothing_else() {
+    let cli = Cli::new("validate");
+    cli.write("cart.xml", CART);
+    let arguments =
+        ["validate", "cart.xml", "--states", "2", "--out", "report", "--disable", "limit"];
+    let (code, out, err) = cli.run(&arguments);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("cart pole") && out.contains("pass"), "{out}");
+    let read = |file: &str| std::fs::read_to_string(cli.folder.join("report").join(file)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+    assert_eq!(json["verdict"], "pass");
+    assert_eq!(json["options"]["replaced"][0], "without limit");
+    let report = &json["models"][0]["report"];
+    assert_eq!(report["states"].as_array().unwrap().len(), 4, "reference, keyframe, two random");
+    assert_eq!(report["cases"].as_array().unwrap().len(), 5);
+    let html = read("report.html");
+    // styles and figures are in it: nothing is loaded, nothing is run
+    for outside in ["<script", "<link", "<img", "src=", "href=\"http", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let parts =
+        ["<svg", "∂v⁺/∂q", "hinge.v", "keyframe tilted", "1e-11", "Method", "not exercised"];
+    let markdown = read("report.md");
+    for part in parts {
+        assert!(html.contains(part), "{part}");
+        assert!(part == "<svg" || part == "Method" || markdown.contains(part), "{part}");
+    }
+    let (code, out, _) = cli.run(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(code, 0);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap()["verdict"], "pass");
+    // of several models, those that load are reported
+    cli.write("cut.xml", &CART[..300]);
+    let (code, out, _) = cli.run(&["validate", "cart.xml", "cut.xml", "--states", "1"]);
+    assert_eq!(code, 3, "{out}");
+    assert!(out.contains("! cut.xml: cut.xml") && out.contains("pass"), "{out}");
+    assert_eq!(cli.run(&["validate", "cut.xml"]).0, 3);
+}
+
+#[test]
+fn validate_fails_where_an_error_is_above_its_tolerance() {
+    let cli = Cli::new("invalid");
+    cli.write("cart.xml", CART);
+    let output = Command::new(env!("CARGO_BIN_EXE_dualstep"))
+        .args(["validate", "cart.xml", "--states", "1"])
+        .current_dir(&cli.folder)
+        // rounding errors are never exactly zero
+        .env("SIM_TOL_SCALE", "0")
+        .output()
+        .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    assert!(out.contains("× cart pole, Euler: centred differences of ∂v⁺/∂q is"), "{out}");
+    let html = cli.folder.join("validation-report/report.html");
+    assert!(std::fs::read_to_string(html).unwrap().contains("1 of 1 model exceeds a tolerance"));
+}
+
+#[test]
 fn bench_without_python_says_what_to_install() {
     let cli = Cli::new("bench");
     cli.write("cart.xml", CART);
@@ -207,6 +266,22 @@ fn papers_are_listed() {
     assert!(out.contains("2018-carpentier-analytical-derivatives"), "{out}");
     assert_eq!(cli.run(&["paper", "2018"]).0, 2);
     assert_eq!(cli.run(&["paper"]).0, 2);
+}
+
+#[test]
+fn bench_times_what_is_asked_for() {
+    let cli = Cli::new("bench-what");
+    cli.write("cart.xml", CART);
+    let what = ["--what", "transition,acceleration", "--batches", "1", "--json", "-"];
+    let (code, out, err) = cli.run(&[&["bench", "--models", "."], &what[..]].concat());
+    assert_eq!(code, 0, "{err}");
+    let figures: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let rows = figures["models"][0]["measurements"].as_array().unwrap();
+    let methods: Vec<_> = rows.iter().map(|row| row["method"].as_str().unwrap()).collect();
+    let transition = ["transition_fd", "transition_analytic", "transition_dual"];
+    assert_eq!(methods, [&transition[..], &["forward_acceleration", "acceleration"]].concat());
+    assert!(rows.iter().all(|row| row["ours_us"]["median"].as_f64().unwrap() > 0.0));
+    assert!(rows.iter().all(|row| row["ratio"].is_null()));
 }
 
 #[test]

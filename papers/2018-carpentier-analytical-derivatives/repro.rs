@@ -92,9 +92,7 @@ fn claims(findings: &Findings) -> Vec<Claim> {
     let us = |robot, task: usize| findings.get("time [µs]", robot, TASKS[task]).unwrap_or(f64::NAN);
     let (arm, own, large) = ("chain of 7", "humanoid, 27 dofs", "humanoid, 36 dofs");
     let any = f64::INFINITY;
-    let claim = |what: &str, theirs: Option<f64>, ours: f64, accepted: [f64; 2]| {
-        Claim::measured(what, theirs, ours, accepted).up_to(8.0)
-    };
+    let claim = Claim::timed;
     // times on other machines: right up to a factor of two
     let mut claims = vec![
         claim("7-dof arm, d inverse [µs]", Some(3.0), us(arm, 1), [0.0, 6.0]),
@@ -180,22 +178,22 @@ fn measure(name: String, m: &Model, s: &Settings) -> Robot {
     let mut out = InverseDeriv::new(m);
     let mut acceleration = AccelerationDeriv::new(m);
     let mut tasks = [
-        Task::new(TASKS[0], move || {
+        Task::new(move || {
             let _ = inverse(m, &mut d1);
         }),
-        Task::new(TASKS[1], move || {
+        Task::new(move || {
             let _ = inverse(m, &mut d2);
             mjd_inverse(m, &d2, &mut out);
         }),
-        Task::new(TASKS[2], move || {
+        Task::new(move || {
             let _ = forward_dynamics(m, &mut d3);
         }),
-        Task::new(TASKS[3], move || {
+        Task::new(move || {
             let _ = forward_dynamics(m, &mut d4);
             mjd_acceleration(m, &d4, &mut acceleration);
         }),
-        Task::new(TASKS[4], move || dual.run(m)),
-        Task::new(TASKS[5], move || fd.run(m)),
+        Task::new(move || dual.run(m)),
+        Task::new(move || fd.run(m)),
     ];
     let spreads = times(&mut tasks, s.batches.get(), s.batch_s.get());
     let us = std::array::from_fn(|k| spreads[k].median);

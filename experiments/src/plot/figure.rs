@@ -197,25 +197,38 @@ impl Figure {
     /// # Errors
     /// If the drawing library fails.
     pub fn svg(&self) -> Result<String, PlotError> {
+        self.draw(true)
+    }
+
+    /// The same without the legend, for a figure beside another that has it.
+    ///
+    /// # Errors
+    /// If the drawing library fails.
+    pub fn svg_without_legend(&self) -> Result<String, PlotError> {
+        self.draw(false)
+    }
+
+    fn draw(&self, with_legend: bool) -> Result<String, PlotError> {
         let columns = self.columns.clamp(1, 8);
         let rows = self.charts.len().div_ceil(columns).clamp(1, 100);
         let legend = self.legend();
-        let least = u32::try_from(legend.len()).unwrap_or(u32::MAX).min(100) + 1;
-        let least = least * LINE.unsigned_abs();
+        let lines = if with_legend { legend.len() + 1 } else { 0 };
+        let least = u32::try_from(lines).unwrap_or(u32::MAX).min(100) * LINE.unsigned_abs();
         let times = |size: u32, n: usize| size * u32::try_from(n).unwrap_or(1);
-        let width = times(CHART.0, columns) + LEGEND;
+        let charts_width = times(CHART.0, columns);
+        let width = charts_width + if with_legend { LEGEND } else { 0 };
         let height = HEAD + times(CHART.1, rows).max(least);
         picture((width, height), |root| {
             let (head, body) = root.split_vertically(HEAD);
             let style = font(19).color(&INK);
             head.draw(&Text::new(self.title.clone(), (14 * PX, 14 * PX), style))
                 .map_err(message)?;
-            let (charts, right) = body.split_horizontally(width - LEGEND);
+            let (charts, right) = body.split_horizontally(charts_width);
             let areas = charts.split_evenly((rows, columns));
             for (area, chart) in areas.iter().zip(&self.charts) {
                 chart.draw(area, &legend)?;
             }
-            draw_legend(&right, &legend)
+            if with_legend { draw_legend(&right, &legend) } else { Ok(()) }
         })
     }
 
@@ -543,6 +556,7 @@ mod tests {
             assert!(text.contains(part), "{part}");
         }
         assert_eq!(text.matches("measured").count(), 1);
+        assert!(!figure.svg_without_legend().unwrap().contains("measured"));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Plots as SVG text: [`panels`] and [`svg`] show trajectories over time, [`figure`] shows numbers against
-//! numbers on linear or logarithmic axes.
+//! numbers on linear or logarithmic axes, [`heat`] shows the entries of a matrix.
 
 pub mod figure;
+pub mod heat;
 pub mod trajectory;
 
 pub use figure::{Axis, Chart, Curve, Figure, Mark};
+pub use heat::HeatMap;
 pub use trajectory::{Panel, Series, panels, svg};
 
 use std::ops::Range;

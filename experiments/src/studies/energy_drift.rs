@@ -20,7 +20,7 @@ pub const STUDY: Study = Study {
             and how the error at the end falls with the step.",
     reading: "Errors are relative to the largest kinetic energy. None of the integrators conserves energy. The error of \
               Euler and of the implicit ones falls with the first power of the step; implicit_spring_damper takes \
-              most from springs, which it damps. That of RK4 is smaller by six digits and more, and falls with the \
+              most from springs, which it damps. That of RK4 is smaller by five digits and more, and falls with the \
               fourth power or faster.",
     config: include_str!("../../configs/energy-drift.toml"),
     run,

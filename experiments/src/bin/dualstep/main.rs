@@ -12,6 +12,7 @@ mod model_args;
 mod paper;
 mod simulate;
 mod style;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,7 @@ enum Command {
     Simulate(simulate::Arguments),
     Linearize(linearize::Arguments),
     Conform(conform::Arguments),
+    Validate(validate::Arguments),
     Bench(bench::Arguments),
     Experiment(experiment::Arguments),
     Paper(paper::Arguments),
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(arguments, out),
         Command::Linearize(arguments) => linearize::run(arguments, out),
         Command::Conform(arguments) => conform::run(arguments, out),
+        Command::Validate(arguments) => validate::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),
         Command::Experiment(arguments) => experiment::run(arguments, out),
         Command::Paper(arguments) => paper::run(arguments, out),
