@@ -82,7 +82,9 @@
 //! | [`model`] | [`Model`]: everything constant, always `f64` |
 //! | [`linalg`] | LᵀDL along the tree, dense LU, solves on duals |
 //! | [`data`] | [`Data`]: state, inputs, and every quantity computed from them |
+//! | [`collision`] | which geoms touch, and where: filters, colliders, contact parameters |
 //! | [`smooth`] | the stages, one algorithm per file |
+//! | [`constraint`] | rows of equalities, friction loss, limits and contacts |
 //! | [`energy`](mod@energy), [`sensor`] | potential and kinetic energy; sensors |
 //! | [`integrate`] | Euler, RK4, implicit, implicitfast, implicit in springs and dampers |
 //! | [`forward`](mod@forward) | the pipeline: lists of calls |
@@ -100,7 +102,9 @@ pub mod math;
 pub mod model;
 pub mod linalg;
 pub mod data;
+pub mod collision;
 pub mod smooth;
+pub mod constraint;
 pub mod energy;
 pub mod sensor;
 pub mod integrate;

@@ -65,6 +65,16 @@ pub struct FactorError {
     pub pivot: f64,
 }
 
+/// The constraints of a state do not fit into the rows that were set aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{needed} constraint rows or more, and room for {capacity}: raise the capacity")]
+pub struct ConstraintOverflow {
+    /// Rows up to the first constraint that did not fit.
+    pub needed: usize,
+    /// Room.
+    pub capacity: usize,
+}
+
 /// Largest magnitude that positions, velocities and accelerations may have (`mjMAXVAL`).
 pub const MAXVAL: f64 = 1e10;
 

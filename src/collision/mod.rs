@@ -1,0 +1,5 @@
+//! Collision detection: geoms to contacts.
+
+pub mod contact;
+
+pub use contact::{Contact, Exclude};

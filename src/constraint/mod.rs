@@ -1,0 +1,142 @@
+//! Constraints: equalities, friction loss, limits and contacts to rows of the solver, `efc_*`.
+//!
+//! A row says: with J its Jacobian, accelerate by J·qacc = aref, softly: a force f along it costs ½ R f².
+//! Reference acceleration and softness follow from `solref` and `solimp`:
+//!
+//! ```text
+//! aref = −B vel − K I (pos − margin)        vel = J qvel
+//! R    = (1 − I)/I · diagA                  diagA ≈ diag(J M⁻¹ Jᵀ), I = impedance(pos)
+//! ```
+//!
+//! | file | |
+//! |---|---|
+//! | `efc` | [`Efc`]: the rows |
+//! | `equality`, `friction`, `limit`, `contact` | one kind of constraint each: which rows, `J`, `pos` |
+//! | `diagonal` | `diagA` from the inverse weights of the model |
+//! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
+//! | `reference` | `vel` and `aref` |
+//!
+//! Not taken into account: adhesion of geoms, the exact diagonal (`diagexact`), sleeping trees, flexes.
+//!
+//! Source: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints"; MuJoCo
+//! manual, Computation, "Constraint model" and "Solver parameters"; MuJoCo `mj_makeConstraint`,
+//! `mj_referenceConstraint`.
+
+mod contact;
+mod diagonal;
+mod efc;
+mod equality;
+mod friction;
+pub mod impedance;
+mod limit;
+mod reference;
+
+use crate::collision::Contact;
+use crate::data::Data;
+use crate::model::options::disable;
+use crate::model::{JointType, Model};
+use crate::scalar::Scalar;
+use crate::status::ConstraintOverflow;
+
+pub use efc::{Efc, EfcState, EfcType};
+pub use reference::reference_constraint;
+
+/// Rows of all constraints that are active at a state, in MuJoCo's order.
+///
+/// - reads  `qpos`, `xpos`, `xquat`, `xmat`, `site_xpos`, `geom_xpos`, `cdof`, `subtree_com`, `ten_length`,
+///   `ten_J`, `eq_active`; the contacts
+/// - writes the position-dependent part of `efc`, and `efc_address`, `mu` and [`Exclude::NoDofs`] of the
+///   contacts
+///
+/// [`Exclude::NoDofs`]: crate::collision::Exclude::NoDofs
+///
+/// Source: MuJoCo `mj_makeConstraint`.
+///
+/// # Errors
+/// If the rows exceed the capacity of `efc`, which is then empty, as in MuJoCo.
+///
+/// # Panics
+/// If `efc` was made for a model with another number of degrees of freedom.
+pub fn make_constraint<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    contacts: &mut [Contact<T>],
+    efc: &mut Efc<T>,
+) -> Result<(), ConstraintOverflow> {
+    assert_eq!(efc.nv, m.nv, "rows of another model");
+    efc.clear();
+    for contact in &mut *contacts {
+        contact.efc_address = None;
+        contact.mu = 0.0;
+    }
+    if m.opt.disabled(disable::CONSTRAINT) || m.nv == 0 {
+        return Ok(());
+    }
+    let result = instantiate(m, d, contacts, efc);
+    if result.is_err() {
+        efc.clear();
+        for contact in contacts {
+            contact.efc_address = None;
+        }
+        return result;
+    }
+    diagonal::diag_approx(m, contacts, efc);
+    impedance::make_impedance(m, contacts, efc);
+    Ok(())
+}
+
+/// Jacobian, residual and margin of all rows.
+fn instantiate<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    contacts: &mut [Contact<T>],
+    efc: &mut Efc<T>,
+) -> Result<(), ConstraintOverflow> {
+    if !m.opt.disabled(disable::EQUALITY) {
+        equality::instantiate(m, d, efc)?;
+    }
+    efc.ne = efc.nefc;
+    if !m.opt.disabled(disable::FRICTIONLOSS) {
+        friction::instantiate(m, d, efc)?;
+    }
+    efc.nf = efc.nefc - efc.ne;
+    if !m.opt.disabled(disable::LIMIT) {
+        limit::instantiate(m, d, efc)?;
+    }
+    efc.nl = efc.nefc - efc.ne - efc.nf;
+    if !m.opt.disabled(disable::CONTACT) {
+        contact::instantiate(m, d, contacts, efc)?;
+    }
+    Ok(())
+}
+
+/// Rows that a model can have at most with `ncon` contacts: a capacity that is never exceeded.
+pub fn max_rows(m: &Model, ncon: usize) -> usize {
+    let equality: usize = m.eq_type.iter().map(|kind| equality::rows(*kind)).sum();
+    let friction = m.dof_frictionloss.iter().chain(&m.tendon_frictionloss);
+    let friction = friction.filter(|loss| **loss != 0.0).count();
+    // both sides of a range can be active where it is narrower than the margins
+    let joint_sides = |kind: JointType| match kind {
+        JointType::Free => 0,
+        JointType::Ball => 1,
+        JointType::Slide | JointType::Hinge => 2,
+    };
+    let joints = m.jnt_limited.iter().zip(&m.jnt_type).filter(|(limited, _)| **limited);
+    let joints: usize = joints.map(|(_, kind)| joint_sides(*kind)).sum();
+    let tendons = 2 * m.tendon_limited.iter().filter(|limited| **limited).count();
+    equality + friction + joints + tendons + ncon * contact::max_rows(m)
+}
+
+/// Length of the constraint that row `i` belongs to and begins.
+fn block_len<T: Scalar>(m: &Model, contacts: &[Contact<T>], efc: &Efc<T>, i: usize) -> usize {
+    match efc.kind[i] {
+        EfcType::Equality => equality::rows(m.eq_type[efc.id[i]]),
+        EfcType::FrictionDof
+        | EfcType::FrictionTendon
+        | EfcType::LimitJoint
+        | EfcType::LimitTendon
+        | EfcType::ContactFrictionless => 1,
+        EfcType::ContactPyramidal => 2 * (contacts[efc.id[i]].dim - 1),
+        EfcType::ContactElliptic => contacts[efc.id[i]].dim,
+    }
+}
