@@ -84,6 +84,7 @@
 //! | [`smooth`] | the stages, one algorithm per file |
 //! | [`collision`] | contacts between geoms |
 //! | [`constraint`] | rows of equalities, friction loss, limits and contacts |
+//! | [`solver`] | constraint forces and accelerations: Newton, CG, PGS |
 //! | [`energy`](mod@energy), [`sensor`] | potential and kinetic energy; sensors |
 //! | [`integrate`] | Euler, RK4, implicit, implicitfast, implicit in springs and dampers |
 //! | [`forward`](mod@forward) | the pipeline: lists of calls |
@@ -104,6 +105,7 @@ pub mod data;
 pub mod smooth;
 pub mod collision;
 pub mod constraint;
+pub mod solver;
 pub mod energy;
 pub mod sensor;
 pub mod integrate;
