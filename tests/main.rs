@@ -7,5 +7,6 @@ mod identities;
 mod mjcf;
 mod order;
 mod scalars;
+mod solver;
 mod support;
 mod tidy;

@@ -22,12 +22,14 @@ const ETA: f64 = 0.01;
 pub(crate) struct ConjugateGradient {
     old_grad: Vec<f64>,
     old_Mgrad: Vec<f64>,
+    /// The direction is that of steepest descent.
+    steepest: bool,
 }
 
 impl ConjugateGradient {
     /// Room for nv degrees of freedom.
     pub(crate) fn new(nv: usize) -> Self {
-        Self { old_grad: vec![0.0; nv], old_Mgrad: vec![0.0; nv] }
+        Self { old_grad: vec![0.0; nv], old_Mgrad: vec![0.0; nv], steepest: true }
     }
 }
 
@@ -37,6 +39,7 @@ impl Descent for ConjugateGradient {
     fn start(&mut self, _m: &Model, _p: &Problem, at: &mut Primal) {
         self.old_grad.copy_from_slice(&at.grad);
         self.old_Mgrad.copy_from_slice(&at.Mgrad);
+        self.steepest = true;
     }
 
     fn precondition(&mut self, m: &Model, p: &Problem, at: &mut Primal) {
@@ -64,7 +67,15 @@ impl Descent for ConjugateGradient {
         for (v, g) in at.search.iter_mut().zip(&at.Mgrad) {
             *v = beta * *v - g;
         }
+        self.steepest = beta == 0.0;
         self.old_grad.copy_from_slice(&at.grad);
         self.old_Mgrad.copy_from_slice(&at.Mgrad);
+    }
+
+    fn restart(&mut self, at: &mut Primal) -> bool {
+        for (v, g) in at.search.iter_mut().zip(&at.Mgrad) {
+            *v = -g;
+        }
+        !std::mem::replace(&mut self.steepest, true)
     }
 }

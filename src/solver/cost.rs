@@ -162,3 +162,99 @@ pub(crate) fn cone_hessian(c: &ConeRows, D0: f64, x: &[f64]) -> ConeHessian {
     }
     H
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mjcf::load_model_str;
+
+    /// One row of each kind but equality, and one elliptic contact of each dimension.
+    fn problem() -> Problem {
+        let xml = "<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>";
+        let m = load_model_str(xml, "one.xml", std::path::Path::new(".")).unwrap();
+        let mut p = Problem::new(&m, 16);
+        (p.ne, p.nf, p.nefc) = (1, 1, 16);
+        p.one_sided.push(2);
+        p.frictionloss[1] = 0.7;
+        p.R.fill(0.5);
+        let friction = [0.8, 0.6, 0.02, 0.3, 0.1];
+        for (row, dim) in [(3, 3), (6, 4), (10, 6)] {
+            // R of the normal, and the ratio that makes the scaled cone circular
+            let mu = 0.5;
+            for j in 1..dim {
+                p.R[row + j] = p.R[row] * (mu / friction[j - 1]) * (mu / friction[j - 1]);
+            }
+            p.cones.push(ConeRows { row, dim, mu, friction });
+        }
+        for i in 0..16 {
+            p.D[i] = 1.0 / p.R[i];
+        }
+        p
+    }
+
+    fn random(seed: &mut f64) -> f64 {
+        *seed = (*seed * 16807.0) % 2_147_483_647.0;
+        2.0 * (*seed / 2_147_483_647.0) - 1.0
+    }
+
+    fn at(p: &Problem, x: &[f64]) -> (f64, Vec<f64>, Vec<EfcState>) {
+        let (mut force, mut state) = (vec![0.0; 16], vec![EfcState::Satisfied; 16]);
+        let cost = update(p, x, &mut force, &mut state);
+        (cost, force, state)
+    }
+
+    #[test]
+    fn forces_are_the_slope_and_hessians_the_curvature_of_the_cost() {
+        let (p, mut seed, h) = (problem(), 12345.0, 1e-6);
+        let mut zones = std::collections::BTreeMap::new();
+        for _ in 0..300 {
+            let x: Vec<f64> = (0..16).map(|_| random(&mut seed)).collect();
+            let (_, force, state) = at(&p, &x);
+            for i in 0..16 {
+                let moved = |h: f64| {
+                    let mut x = x.clone();
+                    x[i] += h;
+                    at(&p, &x)
+                };
+                let (plus, minus) = (moved(h), moved(-h));
+                if plus.2 != minus.2 {
+                    continue;
+                }
+                *zones.entry((state[i] as i32, i)).or_insert(0) += 1;
+                let slope = (plus.0 - minus.0) / (2.0 * h);
+                assert!((slope + force[i]).abs() < 1e-7, "row {i}, {:?}", state[i]);
+                for c in p.cones.iter().filter(|c| state[c.row] == EfcState::Cone) {
+                    let H = cone_hessian(c, p.D[c.row], &x[c.row..c.row + c.dim]);
+                    for j in (0..c.dim).filter(|_| (c.row..c.row + c.dim).contains(&i)) {
+                        let k = c.row + j;
+                        let curvature = (minus.1[k] - plus.1[k]) / (2.0 * h);
+                        assert!((curvature - H[j][i - c.row]).abs() < 1e-6, "row {i}, column {j}");
+                    }
+                }
+            }
+        }
+        // every zone of every row was met
+        assert_eq!(zones.len(), 1 + 3 + 2 + 3 * 13, "{zones:?}");
+    }
+
+    // what the line search rests on: bottom and middle zone meet without a step
+    #[test]
+    fn the_cost_is_continuous_between_zones() {
+        let p = problem();
+        for c in &p.cones {
+            for edge in [-1.0 / c.mu, c.mu] {
+                let mut x = vec![0.0; 16];
+                x[c.row + 1] = 1.0 / c.friction[0];
+                let cost = |N: f64| {
+                    let mut x = x.clone();
+                    x[c.row] = N / c.mu;
+                    let (cost, _, state) = at(&p, &x);
+                    (cost, state[c.row])
+                };
+                let (below, above) = (cost(edge - 1e-9), cost(edge + 1e-9));
+                assert_ne!(below.1, above.1);
+                assert!((below.0 - above.0).abs() < 1e-7, "{below:?} {above:?}");
+            }
+        }
+    }
+}

@@ -156,7 +156,13 @@ impl Line {
     }
 
     /// Marches until the slope changes sign.
-    fn minimize(&mut self, p: &Problem, dir: &Direction<'_>, slope: f64, iterations: usize) -> Point {
+    fn minimize(
+        &mut self,
+        p: &Problem,
+        dir: &Direction<'_>,
+        slope: f64,
+        iterations: usize,
+    ) -> Point {
         let start = self.evaluate(p, dir, 0.0);
         let mut near = self.evaluate(p, dir, start.newton());
         let converged = |at: &Point| at.slope.abs() < slope && at.cost < 0.0;

@@ -5,7 +5,8 @@
 //! change (Nesterov), until a sweep turns back.
 //!
 //! An elliptic contact is minimized along the ray of its force, or in its normal if it has none, and then over
-//! friction at that normal force.
+//! friction at that normal force. The two together are no minimum over the contact: where contacts stick, PGS may
+//! come to rest short of the minimum, as MuJoCo's does.
 //!
 //! Source: MuJoCo manual, "Computation: algorithms"; MuJoCo `solPGS`, `solNoSlip`; O'Donoghue, Candès 2015,
 //! "Adaptive restart for accelerated gradient schemes"; O'Neill 2014, "PCG" (the generator).
@@ -144,7 +145,8 @@ impl Dual {
         for j in 0..n {
             delta[j] = self.force[row + j] - old[j];
         }
-        let change = cost_change(&std::array::from_fn::<_, MAX_DIM, _>(|j| &A[j][..n]), &delta[..n], g);
+        let change =
+            cost_change(&std::array::from_fn::<_, MAX_DIM, _>(|j| &A[j][..n]), &delta[..n], g);
         if change > 0.0 {
             (0..n).for_each(|j| self.set(row + j, old[j]));
             return 0.0;
@@ -240,7 +242,8 @@ fn project(c: &ConeRows, force: &mut [f64]) {
         force.fill(0.0);
         return;
     }
-    let length: f64 = (1..c.dim).map(|j| (force[j] / c.friction[j - 1]).powi(2)).sum::<f64>().sqrt();
+    let length: f64 =
+        (1..c.dim).map(|j| (force[j] / c.friction[j - 1]).powi(2)).sum::<f64>().sqrt();
     if length > force[0] {
         let shrink = force[0] / length;
         force[1..c.dim].iter_mut().for_each(|f| *f *= shrink);

@@ -58,6 +58,11 @@ pub(crate) trait Descent {
     /// New direction from the preconditioned gradient.
     fn direct(&mut self, at: &mut Primal);
 
+    /// The direction of steepest descent, once a direction brings nothing. False if it was that already.
+    fn restart(&mut self, _at: &mut Primal) -> bool {
+        false
+    }
+
     /// Rows added to a factorization in the last iteration.
     fn updates(&self) -> usize {
         0
@@ -172,6 +177,9 @@ pub(crate) fn minimize<D: Descent>(
         let direction = Direction { Ma, x, v: search, Mv, Jv };
         let found = line.search(p, &direction, tolerance, opt.ls_iterations);
         if found.alpha == 0.0 {
+            if descent.restart(at) {
+                continue;
+            }
             return match descent.singular() {
                 Some(e) => SolverStatus::Singular(e),
                 None => SolverStatus::NoImprovement,

@@ -130,12 +130,7 @@ impl Problem {
             let rows = match efc.kind[row] {
                 EfcType::ContactElliptic => {
                     let c = &contacts[efc.id[row]];
-                    self.cones.push(ConeRows {
-                        row,
-                        dim: c.dim,
-                        mu: c.mu,
-                        friction: c.friction,
-                    });
+                    self.cones.push(ConeRows { row, dim: c.dim, mu: c.mu, friction: c.friction });
                     row += c.dim;
                     continue;
                 }
@@ -182,7 +177,9 @@ impl Problem {
         [&self.qM, &self.qLD, &self.qLDiagInv, &self.qfrc_smooth, &self.qacc_smooth, &self.J]
             .into_iter()
             .all(|x| finite(x))
-            && [&self.D, &self.R, &self.aref, &self.frictionloss].into_iter().all(|x| finite(&x[..n]))
+            && [&self.D, &self.R, &self.aref, &self.frictionloss]
+                .into_iter()
+                .all(|x| finite(&x[..n]))
     }
 
     /// Columns and entries of a row of J.

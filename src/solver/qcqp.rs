@@ -136,6 +136,9 @@ mod tests {
     #[test]
     fn flat_directions_give_finite_forces() {
         let v = minimize(2, &Matrix::default(), &[1.0, -1.0, 0.0, 0.0, 0.0], &[1.0; 5], 2.0);
-        assert!((v[0] + 2.0_f64.sqrt()).abs() < 1e-6 && (v[1] - 2.0_f64.sqrt()).abs() < 1e-6, "{v:?}");
+        assert!(
+            (v[0] + 2.0_f64.sqrt()).abs() < 1e-6 && (v[1] - 2.0_f64.sqrt()).abs() < 1e-6,
+            "{v:?}"
+        );
     }
 }

@@ -76,14 +76,7 @@ impl<T: Scalar> Tangents<T> {
     }
 
     /// Forces and residual at `qacc`.
-    fn evaluate(
-        &mut self,
-        m: &Model,
-        d: &Data<T>,
-        efc: &Efc<T>,
-        p: &Problem,
-        state: &[EfcState],
-    ) {
+    fn evaluate(&mut self, m: &Model, d: &Data<T>, efc: &Efc<T>, p: &Problem, state: &[EfcState]) {
         let nv = p.nv;
         for i in 0..p.nefc {
             let row = efc.J[i * nv..(i + 1) * nv].iter();
@@ -104,13 +97,7 @@ impl<T: Scalar> Tangents<T> {
 }
 
 /// Forces of rows whose states are known.
-fn row_forces<T: Scalar>(
-    p: &Problem,
-    efc: &Efc<T>,
-    x: &[T],
-    state: &[EfcState],
-    force: &mut [T],
-) {
+fn row_forces<T: Scalar>(p: &Problem, efc: &Efc<T>, x: &[T], state: &[EfcState], force: &mut [T]) {
     for i in 0..p.nefc {
         force[i] = match state[i] {
             EfcState::Quadratic => -efc.D[i] * x[i],

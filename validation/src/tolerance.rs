@@ -24,6 +24,13 @@ pub const DUAL_VALUE: f64 = 1e-13;
 /// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
 /// of the values, amplified by stiff actuators and second derivatives.
 pub const DUAL_DERIVATIVE: f64 = 1e-6;
+/// Minimum of the constraint solver: both reach it to the conditioning of M + JᵀDJ times rounding, and the
+/// oracle stops a little before.
+pub const CONVERGED: f64 = 1e-6;
+/// The same by PGS after 2000 sweeps: it converges linearly.
+pub const CONVERGED_PGS: f64 = 1e-3;
+/// Derivatives of the solver's minimum on dual numbers against Richardson's differences of tight solves.
+pub const DUAL_MINIMUM: f64 = 1e-7;
 /// Identities of mechanics and of linear algebra: rounding, amplified by M⁻¹ where accelerations enter.
 pub const IDENTITY: f64 = 1e-11;
 
