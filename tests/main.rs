@@ -1,9 +1,11 @@
 //! Tests of the whole workspace, one binary.
 
+mod derivatives;
 mod determinism;
 mod errors;
 mod golden;
 mod identities;
+mod mistakes;
 mod mjcf;
 mod order;
 mod scalars;
