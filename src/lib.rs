@@ -81,8 +81,8 @@
 //! | [`model`] | [`Model`]: everything constant, always `f64` |
 //! | [`linalg`] | LᵀDL along the tree, dense LU, solves on duals |
 //! | [`data`] | [`Data`]: state, inputs, and every quantity computed from them |
+//! | [`collision`] | which geoms touch, and where: filters, colliders, contact parameters |
 //! | [`smooth`] | the stages, one algorithm per file |
-//! | [`collision`] | contacts between geoms |
 //! | [`constraint`] | rows of equalities, friction loss, limits and contacts |
 //! | [`solver`] | constraint forces and accelerations: Newton, CG, PGS |
 //! | [`energy`](mod@energy), [`sensor`] | potential and kinetic energy; sensors |
@@ -102,8 +102,8 @@ pub mod math;
 pub mod model;
 pub mod linalg;
 pub mod data;
-pub mod smooth;
 pub mod collision;
+pub mod smooth;
 pub mod constraint;
 pub mod solver;
 pub mod energy;

@@ -1,5 +1,6 @@
 //! Tests of the whole workspace, one binary.
 
+mod constraint;
 mod derivatives;
 mod determinism;
 mod errors;

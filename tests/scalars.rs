@@ -12,6 +12,8 @@
 
 use std::path::Path;
 
+use dualstep::collision::{Contact, Exclude};
+use dualstep::constraint::{self, Efc};
 use dualstep::math::{SpatialInertia, SpatialVec};
 use dualstep::model::{DynType, GainType, Integrator, JointType, Model, ObjType};
 use dualstep::scalar::Dual;
@@ -169,7 +171,33 @@ fn products<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
         ("clamped", clamped(m, d)),
         ("curves", curves(m, d)),
         ("differentiate_pos", tangents(m, d)),
+        ("constraint rows", constraint_rows(m, d)),
     ]
+}
+
+/// Rows of all constraints, with a contact between the first and the last geom, were it there or not.
+fn constraint_rows<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
+    let (first, last) = (0, m.ngeom.saturating_sub(1));
+    let contact = |dim: usize| Contact {
+        dist: d.geom_xpos[last].x * T::lift(0.01),
+        pos: d.geom_xpos[last],
+        frame: [0, 1, 2].map(|k| d.geom_xmat[first].column(k).into_owned()),
+        includemargin: 0.001,
+        friction: [1.0, 0.9, 0.01, 0.002, 0.001],
+        solref: m.geom_solref[last],
+        solreffriction: [-10.0, -1.0],
+        solimp: m.geom_solimp[last],
+        dim,
+        geom: [first, last],
+        exclude: Exclude::None,
+        mu: 0.0,
+        efc_address: None,
+    };
+    let mut contacts = if m.ngeom > 0 { [1, 3, 4, 6].map(contact).to_vec() } else { Vec::new() };
+    let mut efc = Efc::new(m.nv, constraint::max_rows(m, 4) + 4 * 10);
+    constraint::make_constraint(m, d, &mut contacts, &mut efc).unwrap();
+    constraint::reference_constraint(m, d, &contacts, &mut efc);
+    [efc.J, efc.pos, efc.KBIP.concat(), efc.R, efc.D, efc.vel, efc.aref].concat()
 }
 
 /// Poses, velocities and accelerations of all bodies, in their own axes.

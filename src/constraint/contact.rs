@@ -39,7 +39,7 @@ pub(super) fn instantiate<T: Scalar>(
     efc: &mut Efc<T>,
 ) -> Result<(), ConstraintOverflow> {
     for (id, contact) in contacts.iter_mut().enumerate() {
-        if contact.exclude != Exclude::No {
+        if contact.exclude != Exclude::None {
             continue;
         }
         // MuJoCo sees that nothing moves the contact in its sparse Jacobian only

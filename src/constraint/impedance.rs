@@ -210,3 +210,54 @@ fn pow<T: Scalar>(x: T, p: f64) -> T {
 fn at_least_minval<T: Scalar>(x: T) -> T {
     if x.re() < crate::MINVAL { T::lift(crate::MINVAL) } else { x }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_dual::Dual64;
+
+    const SOLIMP: [f64; 5] = [0.6, 0.9, 0.01, 0.3, 3.0];
+
+    // by hand: halfway to a midpoint of 0.3 with power 3, y = 0.15³/0.3² = 0.0375
+    #[test]
+    fn impedance_by_hand() {
+        let (imp, slope) = impedance(&SOLIMP, 0.0015);
+        assert!((imp - (0.6 + 0.3 * 0.0375)).abs() < 1e-15);
+        // dy/du = 3·0.15²/0.3² = 0.75, times the range 0.3 over the width 0.01
+        assert!((slope - 22.5).abs() < 1e-12);
+        // beyond the midpoint: u = 0.65, y = 1 − 0.35³/0.7² = 0.9125
+        assert!((impedance(&SOLIMP, 0.0065).0 - (0.6 + 0.3 * 0.9125)).abs() < 1e-15);
+        assert_eq!(impedance(&SOLIMP, 0.0), (0.6, 0.0));
+        assert_eq!(impedance(&SOLIMP, -0.02), (0.9, 0.0));
+        assert_eq!(impedance(&[0.6, 0.9, 0.0, 0.5, 2.0], 1.0), (0.75, 0.0));
+    }
+
+    #[test]
+    fn impedance_is_even_smooth_and_has_its_slope() {
+        for power in [1.0, 1.5, 2.0, 3.0] {
+            let solimp = [0.6, 0.9, 0.01, 0.3, power];
+            for x in [-0.008, -0.003_000_1, -0.001, 0.001, 0.002_999_9, 0.003_000_1, 0.008] {
+                let (imp, slope) = impedance(&solimp, Dual64::new(x, 1.0));
+                assert!((imp.eps - slope.re).abs() < 1e-11 * slope.re.abs());
+                let (mirrored, back) = impedance(&solimp, -x);
+                assert_eq!((mirrored, back), (imp.re, -slope.re));
+            }
+            // value and slope meet at the midpoint
+            let (below, above) =
+                (impedance(&solimp, 0.003 - 1e-9), impedance(&solimp, 0.003 + 1e-9));
+            assert!((below.0 - above.0).abs() < 1e-6 && (below.1 - above.1).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn solref_is_made_safe() {
+        let mut m = Model::default();
+        m.opt.timestep = 0.01;
+        let safe = |m: &Model, solref| safe_solref(m, solref, DEFAULT_SOLREF);
+        assert_eq!(safe(&m, [0.001, 0.5]), [0.02, 0.5]);
+        assert_eq!(safe(&m, [-100.0, -3.0]), [-100.0, -3.0]);
+        assert_eq!(safe(&m, [-100.0, 3.0]), DEFAULT_SOLREF);
+        m.opt.disableflags |= disable::REFSAFE;
+        assert_eq!(safe(&m, [0.001, 0.5]), [0.001, 0.5]);
+    }
+}

@@ -16,6 +16,8 @@
 //! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
 //! | `reference` | `vel` and `aref` |
 //!
+//! Not taken into account: adhesion of geoms, the exact diagonal (`diagexact`), sleeping trees, flexes.
+//!
 //! Source: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints"; MuJoCo
 //! manual, Computation, "Constraint model" and "Solver parameters"; MuJoCo `mj_makeConstraint`,
 //! `mj_referenceConstraint`.
@@ -73,7 +75,9 @@ pub fn make_constraint<T: Scalar>(
     let result = instantiate(m, d, contacts, efc);
     if result.is_err() {
         efc.clear();
-        contacts.iter_mut().for_each(|contact| contact.efc_address = None);
+        for contact in contacts {
+            contact.efc_address = None;
+        }
         return result;
     }
     diagonal::diag_approx(m, contacts, efc);

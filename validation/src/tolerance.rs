@@ -10,6 +10,8 @@ pub const COMPILE: f64 = 1e-9;
 pub const SMOOTH: f64 = 1e-10;
 /// One step without constraints: the forward dynamics, times the timestep.
 pub const STEP_SMOOTH: f64 = 1e-10;
+/// Rows of constraints from golden contacts: same formulas in `f64`, another order of summation.
+pub const ROWS: f64 = 1e-10;
 /// Finite differences against finite differences, beyond ten times their noise: truncation, ε² = 1e-12
 /// times third derivatives, and rounding, 1e-16/ε = 1e-10 times the values, both with factors of 100.
 pub const DERIVATIVE_SMOOTH: f64 = 1e-7;
