@@ -168,7 +168,7 @@ fn rows<T: Scalar>(m: &Model) -> (Efc<T>, Vec<Contact<T>>) {
     let n = efc.kind.len();
     (efc.ne, efc.nf, efc.nl, efc.nefc) = (2, 3, 4, n);
     efc.id = (0..n).map(|i| usize::from(i >= n - 3)).collect();
-    let entry = |k: usize| if k % 3 == 0 { 0.0 } else { (k as f64 * 0.7).sin() };
+    let entry = |k: usize| if k.is_multiple_of(3) { 0.0 } else { (k as f64 * 0.7).sin() };
     efc.J = (0..n * m.nv).map(|k| T::lift(entry(k))).collect();
     efc.R = vec![T::lift(0.1); n];
     efc.D = vec![T::lift(10.0); n];

@@ -10,8 +10,8 @@
 //! | CG | accelerations; M⁻¹ | large systems with few rows |
 //! | PGS | forces; J M⁻¹ Jᵀ | as a comparison; slow to converge |
 //!
-//! [`cost`] has the cost of each kind of row, [`linesearch`] the exact line search that Newton and CG share;
-//! the no-slip pass of [`pgs`] may follow any of them. On dual numbers the solver runs on the real parts, and
+//! `cost` has the cost of each kind of row, `linesearch` the exact line search that Newton and CG share;
+//! the no-slip pass of `pgs` may follow any of them. On dual numbers the solver runs on the real parts, and
 //! `tangent` differentiates the minimum.
 //!
 //! [`solve`] is the stage; [`SolverStats`] says how it went.
@@ -19,15 +19,15 @@
 //! Source: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints".
 
 mod problem;
-pub(crate) mod cost;
-pub(crate) mod linesearch;
+mod cost;
+mod linesearch;
 mod hessian;
 mod primal;
 mod newton;
 mod cg;
 mod qcqp;
 mod dual;
-pub(crate) mod pgs;
+mod pgs;
 mod tangent;
 mod stats;
 
