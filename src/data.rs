@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use crate::integrate::Rk4Scratch;
+use crate::integrate::{KeptFactor, Rk4Scratch};
 use crate::linalg::implicit_solve::ImplicitSolve;
 use crate::math::{Quat, SpatialInertia, SpatialVec};
 use crate::model::{Integrator, Model};
@@ -168,8 +168,8 @@ pub(crate) struct Scratch<T: Scalar> {
     pub(crate) cfrc: Vec<SpatialVec<T>>,
     /// Vectors over degrees of freedom (nv).
     pub(crate) v: [Vec<T>; 2],
-    /// Factor of a matrix of M's pattern (nM), and reciprocals of its diagonal (nv).
-    pub(crate) factor: (Vec<T>, Vec<T>),
+    /// Matrix of the integrator, and its factor.
+    pub(crate) factor: KeptFactor<T>,
     /// Velocity derivative of the smooth forces, and the solver of `implicit`; empty unless the integrator
     /// needs them.
     pub(crate) qderiv: QDeriv<T>,
@@ -263,7 +263,7 @@ impl<T: Scalar> Data<T> {
                 cacc: sv(m.nbody),
                 cfrc: sv(m.nbody),
                 v: [s(m.nv), s(m.nv)],
-                factor: (s(m.nM), s(m.nv)),
+                factor: KeptFactor::new(m),
                 qderiv: if needs_qDeriv { QDeriv::new(m) } else { QDeriv::default() },
                 solve: ImplicitSolve::new(if needs_qDeriv { m.nv } else { 0 }),
                 rk4: if rk4 { Rk4Scratch::new(m.nv, m.na) } else { Rk4Scratch::default() },

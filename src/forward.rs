@@ -2,7 +2,9 @@
 
 use crate::data::Data;
 use crate::energy::{energy_pos, energy_vel};
-use crate::integrate::{euler, implicit, implicit_spring_damper, implicitfast, rk4};
+use crate::integrate::{
+    euler, implicit, implicit_spring_damper, implicitfast, rk4, solves_for_acceleration,
+};
 use crate::model::options::{disable, enable};
 use crate::model::{Integrator, Model, SensorType};
 use crate::scalar::Scalar;
@@ -14,12 +16,17 @@ use crate::status::{StepError, StepStage, check_finite};
 ///
 /// Source: MuJoCo `mj_fwdPosition`.
 pub fn fwd_position<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    position(m, d);
+    smooth::factor_m(m, d);
+}
+
+/// As [`fwd_position`], without the factor of the inertia.
+fn position<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::kinematics(m, d);
     smooth::com_pos(m, d);
     smooth::camera(m, d);
     smooth::tendon(m, d);
     smooth::crb(m, d);
-    smooth::factor_m(m, d);
     smooth::transmission(m, d);
 }
 
@@ -37,9 +44,15 @@ pub fn fwd_velocity<T: Scalar>(m: &Model, d: &mut Data<T>) {
 ///
 /// Source: MuJoCo `mj_fwdActuation`, `mj_fwdAcceleration`, `mj_fwdConstraint`.
 pub fn fwd_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>) {
-    smooth::actuation(m, d);
+    force(m, d);
     smooth::acceleration(m, d);
     d.qacc.copy_from_slice(&d.qacc_smooth);
+}
+
+/// As [`fwd_acceleration`], the forces only.
+fn force<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    smooth::actuation(m, d);
+    smooth::smooth_force(m, d);
 }
 
 /// Forward dynamics without sensors and energy: `qacc` and `act_dot` at the state.
@@ -66,6 +79,23 @@ pub enum Reuse {
     Velocity,
 }
 
+/// What a forward pass or a step is run for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// Everything.
+    All,
+    /// The next state only: no sensors, no energy, and `qacc` with the factor of the inertia only where the
+    /// integrator reads them.
+    State,
+}
+
+impl Outputs {
+    /// True if `qacc` is among them.
+    fn include_qacc(self, m: &Model) -> bool {
+        self == Self::All || !solves_for_acceleration(m)
+    }
+}
+
 /// Forward dynamics, sensors, and energy where the model asks for it.
 ///
 /// Sensors and energy belong to this state, before any integration.
@@ -75,21 +105,34 @@ pub enum Reuse {
 ///
 /// Source: MuJoCo `mj_forward`.
 pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
-    forward_reuse(m, d, Reuse::Nothing)
+    forward_skip(m, d, Reuse::Nothing, Outputs::All)
 }
 
-/// As [`forward`], where `d` still holds what an earlier pass computed from the same positions (velocities).
+/// As [`forward`], where `d` still holds what an earlier pass computed from the same positions (velocities), and
+/// for some outputs only. What is to be reused must have been among the outputs of the earlier pass.
 ///
 /// # Errors
 /// As [`forward`].
 ///
 /// Source: MuJoCo `mj_forwardSkip`.
-pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
-    let sensors = m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
-    let energy = m.opt.enabled(enable::ENERGY);
+pub fn forward_skip<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+    reuse: Reuse,
+    outputs: Outputs,
+) -> Result<(), StepError> {
+    let all = outputs == Outputs::All;
+    let energy = all && m.opt.enabled(enable::ENERGY);
+    let sensors = all && m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
+    let qacc = outputs.include_qacc(m);
 
     if reuse < Reuse::Position {
-        fwd_position(m, d);
+        position(m, d);
+        if qacc {
+            smooth::factor_m(m, d);
+        } else {
+            d.singular = None;
+        }
         if energy {
             energy_pos(m, d);
         }
@@ -108,7 +151,11 @@ pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Res
             sensor_vel(m, d);
         }
     }
-    fwd_acceleration(m, d);
+    if qacc {
+        fwd_acceleration(m, d);
+    } else {
+        force(m, d);
+    }
     if sensors {
         sensor_acc(m, d);
     }
@@ -124,25 +171,31 @@ pub fn forward_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Res
 ///
 /// Source: MuJoCo `mj_step`.
 pub fn step<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
-    step_reuse(m, d, Reuse::Nothing)
+    step_skip(m, d, Reuse::Nothing, Outputs::All)
 }
 
 /// As [`step`], where `d` still holds what an earlier step or forward pass computed from the same positions
-/// (velocities). RK4 leaves results of its last stage behind, so after it there is nothing to reuse.
+/// (velocities), and for some outputs only, as in [`forward_skip`]. RK4 leaves results of its last stage behind, so
+/// after it there is nothing to reuse.
 ///
 /// # Errors
 /// As [`step`].
 ///
 /// # Panics
 /// If something is to be reused with RK4.
-pub fn step_reuse<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
+pub fn step_skip<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+    reuse: Reuse,
+    outputs: Outputs,
+) -> Result<(), StepError> {
     assert!(reuse == Reuse::Nothing || m.opt.integrator != Integrator::RK4);
     let time = d.time;
     d.scratch.qpos.copy_from_slice(&d.qpos);
     d.scratch.qvel.copy_from_slice(&d.qvel);
     d.scratch.act.copy_from_slice(&d.act);
 
-    let result = try_step(m, d, reuse);
+    let result = try_step(m, d, reuse, outputs);
     if result.is_err() {
         d.time = time;
         d.qpos.copy_from_slice(&d.scratch.qpos);
@@ -175,10 +228,17 @@ pub fn check_acceleration<T: Scalar>(d: &Data<T>) -> Result<(), StepError> {
     check_finite(StepStage::Acceleration, "qacc", &d.qacc)
 }
 
-fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), StepError> {
+fn try_step<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+    reuse: Reuse,
+    outputs: Outputs,
+) -> Result<(), StepError> {
     check_input(d)?;
-    forward_reuse(m, d, reuse)?;
-    check_acceleration(d)?;
+    forward_skip(m, d, reuse, outputs)?;
+    if outputs.include_qacc(m) {
+        check_acceleration(d)?;
+    }
 
     match m.opt.integrator {
         Integrator::Euler => euler(m, d),
@@ -188,6 +248,10 @@ fn try_step<T: Scalar>(m: &Model, d: &mut Data<T>, reuse: Reuse) -> Result<(), S
         Integrator::ImplicitSpringDamper => implicit_spring_damper(m, d),
     }
 
+    if !outputs.include_qacc(m) {
+        // the acceleration over the step, which the integrator has found
+        check_finite(StepStage::Acceleration, "qacc", &d.scratch.v[0])?;
+    }
     check_finite(StepStage::Integration, "qpos", &d.qpos)?;
     check_finite(StepStage::Integration, "qvel", &d.qvel)?;
     check_finite(StepStage::Integration, "act", &d.act)

@@ -65,7 +65,8 @@
 //! com_vel, passive, rne  cvel; springs, dampers, gravity compensation; qfrc_bias
 //! sensors of velocity
 //! actuation              ctrl, act -> actuator_force, qfrc_actuator, act_dot
-//! acceleration           qacc = M⁻¹ (passive − bias + actuator + applied)
+//! smooth_force           qfrc_smooth = passive − bias + actuator + applied
+//! acceleration           qacc = M⁻¹ qfrc_smooth
 //! sensors of acceleration
 //! ```
 //!

@@ -115,6 +115,7 @@ fn stages<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
     smooth::subtree_vel(m, d);
     sensor::sensor_vel(m, d);
     smooth::actuation(m, d);
+    smooth::smooth_force(m, d);
     smooth::acceleration(m, d);
     d.qacc.copy_from_slice(&d.qacc_smooth);
     smooth::rne_post_constraint(m, d);
@@ -283,7 +284,7 @@ fn compositions<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
     forward::fwd_acceleration(m, d);
     forward::forward_dynamics(m, d).unwrap();
     forward::forward(m, d).unwrap();
-    forward::forward_reuse(m, d, forward::Reuse::Velocity).unwrap();
+    forward::forward_skip(m, d, forward::Reuse::Velocity, forward::Outputs::All).unwrap();
     forward::check_input(d).unwrap();
     forward::check_acceleration(d).unwrap();
     let mut written = vec![("qacc of forward", d.qacc.clone())];
@@ -297,7 +298,7 @@ fn compositions<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
     written.push(("state after a step", state(&one)));
     if m.opt.integrator != Integrator::RK4 {
         let mut one = d.clone();
-        forward::step_reuse(m, &mut one, forward::Reuse::Velocity).unwrap();
+        forward::step_skip(m, &mut one, forward::Reuse::Velocity, forward::Outputs::All).unwrap();
         written.push(("state after a step with reuse", state(&one)));
 
         // the integrator by itself, after forward

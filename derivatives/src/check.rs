@@ -11,7 +11,7 @@ use ndarray::{ArrayRef2, ArrayView2, s};
 
 use crate::columns::ncolumns;
 use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd, mjd_transition_fd_into};
-use crate::matrices::{Column, Kink, Transition, TransitionError};
+use crate::matrices::{Column, Kink, Side, Transition, TransitionError};
 use crate::tangent::ndx;
 use crate::transition::{DerivativeConfig, Method, mjd_transition};
 
@@ -273,6 +273,12 @@ pub fn differentiable(column: &Column) -> bool {
     matches!(column.kink, None | Some(Kink::ControlRange))
 }
 
+/// True if a difference can be compared with the derivative of its column: [`differentiable`], and taken at all. A
+/// control beyond a range that the model does not clamp it to is not nudged, as in `MuJoCo`.
+pub fn comparable(fd: &Column, exact: &Column) -> bool {
+    differentiable(exact) && (fd.side != Side::Clamped || exact.side == Side::Clamped)
+}
+
 /// The closed form against differences of steps, block by block. Columns at a kink, where these may mean different
 /// sides, are left out.
 ///
@@ -302,7 +308,7 @@ pub fn validate_analytical_vs_fd(
 ) -> Result<Vec<BlockError>, TransitionError> {
     let analytic = mjd_transition(m, d, &DerivativeConfig::by(Method::Analytic))?;
     let fd = mjd_transition_fd(m, d, config)?;
-    Ok(compare_where(m, &analytic, &fd, |_, column| differentiable(&fd.columns[column])))
+    Ok(compare_where(m, &analytic, &fd, |_, k| comparable(&fd.columns[k], &analytic.columns[k])))
 }
 
 /// Errors of differences with nudges of several sizes: a V on logarithmic axes, rounding on the left, truncation on
@@ -365,20 +371,39 @@ impl VCurve {
         self.slope(&self.on_branch(0..bottom))
     }
 
-    /// An estimate of the error at a size of nudge (by index) that looks at the differences alone: the largest
-    /// change from one size to the next up to this one, scaled by 1/eps as rounding is; at least what rounding
-    /// numbers near one gives. None for the smallest nudge.
+    /// An estimate of the error at a size of nudge (by index) that looks at the differences alone. None for the
+    /// smallest nudge.
+    ///
+    /// It is the largest change from one size to the next up to this one, scaled by 1/eps as rounding is, and at
+    /// least what rounding numbers near one gives. Beyond the [`quietest`](Self::quietest) nudge, where truncation
+    /// rules, it does not fall again.
     pub fn noise(&self, k: usize) -> Option<f64> {
-        let scaled = |j: usize| self.change[j] * self.eps[j] / self.eps[k];
-        let largest =
-            (1..=k).map(scaled).fold(None, |n: Option<f64>, x| Some(n.map_or(x, |n| n.max(x))));
-        largest.map(|n| n.max(f64::EPSILON / self.eps[k]))
+        let bottom = self.quietest()?;
+        let rising = (bottom.min(k)..=k).filter_map(|j| self.rounding(j));
+        rising.reduce(f64::max)
     }
 
-    /// Index of the nudge whose [`noise`](Self::noise) is smallest: the best one, as far as the differences know.
+    /// Index of the best nudge, as far as the differences know: where their noise is smallest, on the way up from
+    /// the smallest nudge until it is ten times as large again. (Differences with nudges that are far too large
+    /// may change little as well: they have left what they should measure.)
     pub fn quietest(&self) -> Option<usize> {
-        let noises = (0..self.eps.len()).filter_map(|k| Some((k, self.noise(k)?)));
-        noises.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| k)
+        let mut best: Option<(usize, f64)> = None;
+        for k in 1..self.eps.len() {
+            let noise = self.rounding(k)?;
+            match best {
+                Some((_, least)) if noise > 10.0 * least => break,
+                Some((_, least)) if noise >= least => {}
+                _ => best = Some((k, noise)),
+            }
+        }
+        best.map(|(k, _)| k)
+    }
+
+    /// The largest change up to a nudge, scaled as rounding is.
+    fn rounding(&self, k: usize) -> Option<f64> {
+        let scaled = |j: usize| self.change[j] * self.eps[j] / self.eps[k];
+        let largest = (1..=k).map(scaled).reduce(f64::max);
+        largest.map(|n| n.max(f64::EPSILON / self.eps[k]))
     }
 
     fn bottom(&self) -> Option<usize> {
@@ -464,14 +489,14 @@ pub fn fd_convergence(
     reference: &Transition,
 ) -> Result<Convergence, TransitionError> {
     let curve = || VCurve::new(eps);
-    let keep = |_: Block, column: usize| differentiable(&reference.columns[column]);
     let mut blocks: Vec<(Block, VCurve)> = Vec::new();
     let mut workspace = FdWorkspace::new(m);
     let (mut fd, mut smaller) = (Transition::new(m), Transition::new(m));
     for (k, &eps) in eps.iter().enumerate() {
         let config = FdConfig::uniform(centered, eps);
         mjd_transition_fd_into(m, d, &config, &mut workspace, &mut fd)?;
-        for found in compare_where(m, &fd, reference, keep) {
+        let keep = |fd: &Transition, k: usize| comparable(&fd.columns[k], &reference.columns[k]);
+        for found in compare_where(m, &fd, reference, |_, column| keep(&fd, column)) {
             if k == 0 {
                 blocks.push((found.block, curve()));
             }
@@ -479,8 +504,12 @@ pub fn fd_convergence(
                 (v.err[k], v.entry[k]) = (found.err, [found.row, found.column]);
             }
         }
-        let changes = if k > 0 { compare_where(m, &fd, &smaller, keep) } else { Vec::new() };
-        for ((_, v), change) in blocks.iter_mut().zip(changes) {
+        let both = |_: Block, column: usize| keep(&fd, column) && keep(&smaller, column);
+        let changes = if k > 0 { compare_where(m, &fd, &smaller, both) } else { Vec::new() };
+        for change in changes {
+            let Some((_, v)) = blocks.iter_mut().find(|(block, _)| *block == change.block) else {
+                continue;
+            };
             let scale = change.block.view(m, reference).iter().fold(1.0_f64, |s, r| s.max(r.abs()));
             v.change[k] = change.err * change.scale / scale;
         }
@@ -615,6 +644,38 @@ mod tests {
                 assert!(v.err[v.quietest().unwrap()] < 1e-8);
             }
         }
+    }
+
+    // at its rest length a spring without dead band has its stiffness on both sides
+    #[test]
+    fn a_tendon_at_rest_has_its_stiffness() {
+        let xml = r#"
+        <mujoco>
+          <worldbody>
+            <body><joint name="a" type="slide" axis="1 0 0"/><geom size=".1" mass="2"/></body>
+          </worldbody>
+          <tendon><fixed stiffness="7"><joint joint="a" coef="3"/></fixed></tendon>
+        </mujoco>"#;
+        let m = load_model_str(xml, "spring.xml", std::path::Path::new(".")).unwrap();
+        let d = Data::new(&m);
+        // v⁺ = v − h k c² q / M
+        let slope = -m.opt.timestep * 7.0 * 9.0 / 2.0;
+        for method in [Method::Analytic, Method::Dual, Method::Fd] {
+            let t = mjd_transition(&m, &d, &DerivativeConfig::by(method)).unwrap();
+            assert!((t.A[[1, 0]] - slope).abs() < 1e-9, "{method:?}: {} {slope}", t.A[[1, 0]]);
+        }
+    }
+
+    #[test]
+    fn nudges_that_are_far_too_large_do_not_seem_quiet() {
+        // rounding up to 1e-6, truncation up to 1e-4, and nothing at all from there on
+        let eps: Vec<f64> = (0..12).map(|k| 10_f64.powi(k - 11)).collect();
+        let mut v = VCurve::new(&eps);
+        v.change =
+            eps.iter().map(|e| if *e > 2e-4 { 0.0 } else { 1e-16 / e + 1e8 * e * e }).collect();
+        let k = v.quietest().unwrap();
+        assert!((1e-9..1e-7).contains(&eps[k]), "{}", eps[k]);
+        assert!(v.noise(11).unwrap() >= v.noise(7).unwrap() && v.noise(7).unwrap() > 1e-3);
     }
 
     #[test]

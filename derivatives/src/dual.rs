@@ -3,8 +3,9 @@
 //! A chunk of columns is seeded into the tangents of one run; what comes out is exact to rounding. A clamped
 //! control, activation or force has the derivative of the side that it is on.
 
-use dualstep::forward::{forward, step};
+use dualstep::forward::{Outputs, Reuse, forward, step_skip};
 use dualstep::integrate::{differentiate_pos, integrate_pos};
+use dualstep::model::Integrator;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar, StepError};
 use rayon::prelude::*;
@@ -83,8 +84,9 @@ pub fn mjd_transition_dual_into(
 ) -> Result<(), TransitionError> {
     let DualWorkspace { wanted, why, columns, workers } = workspace;
     let wanted = &*wanted;
-    // sensors of the state, before the step
-    run(workers, |chunk, w| {
+    // sensors of the state, before the step; without them one pass is enough, to find the kinks
+    let passes = if wanted.sensors { workers.len() } else { workers.len().min(1) };
+    run(&mut workers[..passes], |chunk, w| {
         w.seed(m, d, chunk_of(wanted, chunk));
         forward(m, &mut w.d)
     })?;
@@ -104,8 +106,13 @@ pub fn mjd_transition_dual_into(
     }
     if wanted.state {
         run(workers, |chunk, w| {
-            w.seed(m, d, chunk_of(wanted, chunk));
-            step(m, &mut w.d)?;
+            // forward dynamics has been run with the same tangents; RK4 starts anew
+            let done = chunk < passes && m.opt.integrator != Integrator::RK4;
+            let reuse = if done { Reuse::Velocity } else { Reuse::Nothing };
+            if !done {
+                w.seed(m, d, chunk_of(wanted, chunk));
+            }
+            step_skip(m, &mut w.d, reuse, Outputs::State)?;
             w.displace(m);
             Ok(())
         })?;

@@ -8,7 +8,7 @@
 //! Columns are independent and computed in parallel. Each starts from a copy of the same state, and no sum
 //! crosses columns, so the result is the same, bit for bit, for any number of threads.
 
-use dualstep::forward::{Reuse, forward, step_reuse};
+use dualstep::forward::{Outputs, Reuse, forward, step_skip};
 use dualstep::integrate::integrate_pos;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model, StepError};
@@ -116,6 +116,8 @@ struct Outcome {
 /// Data of one thread, and the columns it computed.
 #[derive(Debug)]
 struct Worker {
+    /// What steps are run for.
+    outputs: Outputs,
     d: Data<f64>,
     /// Unit tangent of the positions (nv), zero between uses.
     direction: Vec<f64>,
@@ -136,6 +138,7 @@ impl FdWorkspace {
         let nworkers = threads.clamp(1, wanted.columns.len().max(1));
         let share = wanted.columns.len().div_ceil(nworkers);
         let worker = || Worker {
+            outputs: if wanted.sensors { Outputs::All } else { Outputs::State },
             d: Data::new(m),
             direction: vec![0.0; m.nv],
             plus: Outcome::new(m),
@@ -194,7 +197,8 @@ pub fn mjd_transition_fd_into(
     forward(m, &mut first.d).map_err(TransitionError::Step)?;
     columns.fill(Column { origin: Origin::Fd, why: *why, ..Column::SKIPPED });
     kinks::mark(m, &first.d, &config.eps, columns);
-    step_reuse(m, &mut first.d, reuse(m, Input::Control(0))).map_err(TransitionError::Step)?;
+    step_skip(m, &mut first.d, reuse(m, Input::Control(0)), Outputs::All)
+        .map_err(TransitionError::Step)?;
     next.read(&first.d);
 
     // worker w computes columns w, w + W, w + 2W, … of those that are wanted
@@ -324,7 +328,7 @@ impl Worker {
             Input::Activation(i) => self.d.act[i] += eps,
             Input::Control(i) => self.d.ctrl[i] += eps,
         }
-        step_reuse(m, &mut self.d, reuse(m, input))
+        step_skip(m, &mut self.d, reuse(m, input), self.outputs)
     }
 
     /// Copies this worker's columns to their places in A, B, C and D.

@@ -301,7 +301,7 @@ struct BiasAlong {
     qderiv: QDeriv<Dual64>,
     rne: RnePos<Dual64>,
     acc: Vec<Dual64>,
-    /// ∂(M â + bias)/∂q (nv × nv).
+    /// −∂(M â + bias)/∂q (nv × nv).
     dq: Vec<Dual64>,
 }
 
@@ -343,8 +343,8 @@ impl BiasAlong {
         let h = m.opt.timestep;
         for i in (0..m.nv).filter(|&i| part(i)) {
             for e in i * m.nv..(i + 1) * m.nv {
-                out.dq[e] -= h * self.dq[e].eps;
-                // `qDeriv` is minus the derivative of the bias
+                // both are minus the derivatives of the bias
+                out.dq[e] += h * self.dq[e].eps;
                 out.dv[e] += h * self.qderiv.qDeriv[e].eps;
             }
         }

@@ -1,8 +1,9 @@
 //! Where a step has a kink: a control, an activation or a force at the end of a range, a tendon at the end of its
-//! spring's dead band, a muscle that turns from activation to deactivation. There the derivative depends on the side, and the column says so.
+//! spring's dead band, a muscle that turns from activation to deactivation, a damper or muscle at rest whose slope
+//! enters the step. There the derivative depends on the side, and the column says so.
 
 use dualstep::model::options::disable;
-use dualstep::model::{BiasType, DynType, GainType, TrnType};
+use dualstep::model::{BiasType, DynType, GainType, Integrator, TrnType};
 use dualstep::smooth::actuation::{control, gain_bias, gain_input};
 use dualstep::smooth::passive::tendon_stiffness;
 use dualstep::smooth::poly;
@@ -18,13 +19,15 @@ use crate::tangent::ndx;
 ///
 /// - reads  everything that `forward` writes
 pub(crate) fn mark<T: Scalar>(m: &Model, d: &Data<T>, eps: &FdSteps, columns: &mut [Column]) {
-    controls(m, d, eps.ctrl, columns);
     if !m.opt.disabled(disable::ACTUATION) {
         activations(m, d, eps.act, columns);
         muscles(m, d, eps.act, columns);
         forces(m, d, eps.ctrl, columns);
     }
     dead_bands(m, d, eps.qpos, columns);
+    rest(m, d, eps.qvel, columns);
+    // last: differences stay within the range of a control, so that other kinks of the column count more
+    controls(m, d, eps.ctrl, columns);
 }
 
 /// True if x is at a limit to within eps, relative to the limit if that is large.
@@ -44,7 +47,7 @@ fn controls<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column])
         let (u, [lo, hi]) = (d.ctrl[i].re(), m.actuator_ctrlrange[i]);
         let column = &mut columns[ndx(m) + i];
         if at_either(u, [lo, hi], eps) {
-            column.kink = Some(Kink::ControlRange);
+            mark_column(column, Kink::ControlRange);
         }
         // a method that nudges has set the side itself
         if column.side == Side::Both {
@@ -173,6 +176,42 @@ fn dead_bands<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column
     }
 }
 
+/// Velocities at zero, where the slope by velocity of quadratic damping and of a muscle's force turns. The force
+/// itself is smooth there: only integrators that are implicit in the slope have a kink.
+fn rest<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column]) {
+    let joints = match m.opt.integrator {
+        Integrator::RK4 => return,
+        Integrator::Euler => !m.opt.disabled(disable::EULERDAMP),
+        Integrator::Implicit | Integrator::ImplicitFast | Integrator::ImplicitSpringDamper => true,
+    };
+    let dampers = !m.opt.disabled(disable::DAMPER);
+    for i in (0..m.nv).filter(|_| joints && dampers) {
+        if m.dof_damping_eff[i][1] != 0.0 && at(d.qvel[i].re(), 0.0, eps) {
+            mark_column(&mut columns[m.nv + i], Kink::Rest);
+        }
+    }
+    if !m.opt.integrator.needs_qDeriv() {
+        return;
+    }
+    let mut mark = |dofs: &[usize]| {
+        for &dof in dofs {
+            mark_column(&mut columns[m.nv + dof], Kink::Rest);
+        }
+    };
+    for t in (0..m.ntendon).filter(|_| dampers) {
+        if m.tendon_damping_eff[t][1] != 0.0 && at(d.ten_velocity[t].re(), 0.0, eps) {
+            mark(&m.ten_J_colind[m.ten_J_rowadr[t]..m.ten_J_rowadr[t] + m.ten_J_rownnz[t]]);
+        }
+    }
+    let acts = |a: &usize| !m.opt.disabled(disable::ACTUATION) && !m.actuator_disabled(*a);
+    for a in (0..m.nactuator).filter(acts) {
+        let turns = m.actuator_gaintype[a] == GainType::Muscle;
+        if turns && at(d.actuator_velocity[a].re(), 0.0, eps) {
+            mark(&m.moment_colind[m.moment_rowadr[a]..m.moment_rowadr[a] + m.moment_rownnz[a]]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,8 +284,39 @@ mod tests {
         assert_eq!(names(&band, Kink::SpringDeadBand), ["b.q"]);
         let muscle = marked(|d| d.ctrl[3] = 0.5);
         assert_eq!(names(&muscle, Kink::MuscleTimeConstant), ["flex.act", "flex"]);
+        // the range is the lesser kink of a muscle's control
+        let both = marked(|d| (d.act[1], d.ctrl[3]) = (0.0, 0.0));
+        assert_eq!(names(&both, Kink::MuscleTimeConstant), ["flex.act", "flex"]);
         // just inside: nothing
         let beside = FdConfig::default().eps.ctrl * 3.0;
         assert_eq!(marked(|d| d.ctrl[0] = 1.0 - beside), []);
+    }
+
+    // d(M + hD(v))â/dv has a term ±2 b₁ h â, the side of which v = 0 decides; RK4 takes the force alone
+    #[test]
+    fn quadratic_dampers_at_rest_are_marked_where_their_slope_enters() {
+        let xml = r#"
+        <mujoco>
+          <worldbody>
+            <body><joint name="a" type="slide" damping="1 2"/><geom size=".1"/></body>
+            <body><joint name="b" type="slide"/><geom size=".1"/></body>
+          </worldbody>
+          <tendon><fixed damping="1 .5"><joint joint="b" coef="1"/></fixed></tendon>
+        </mujoco>"#;
+        let mut m = load_model_str(xml, "test.xml", std::path::Path::new(".")).unwrap();
+        let mut d = Data::new(&m);
+        let marked = |m: &Model, d: &Data<f64>| -> Vec<String> {
+            let t = mjd_transition(m, d, &DerivativeConfig::default()).unwrap();
+            let rest = t.one_sided().filter(|(_, c)| c.kink == Some(Kink::Rest));
+            rest.map(|(name, _)| name.to_owned()).collect()
+        };
+        assert_eq!(marked(&m, &d), ["a.v"]);
+        m.opt.integrator = Integrator::ImplicitFast;
+        assert_eq!(marked(&m, &d), ["a.v", "b.v"]);
+        d.qvel.fill(0.1);
+        assert!(marked(&m, &d).is_empty());
+        d.qvel.fill(0.0);
+        m.opt.integrator = Integrator::RK4;
+        assert!(marked(&m, &d).is_empty());
     }
 }

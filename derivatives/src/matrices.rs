@@ -108,6 +108,9 @@ pub enum Kink {
     SpringDeadBand,
     /// A muscle's activation equals its control, where its time constant jumps from activation to deactivation.
     MuscleTimeConstant,
+    /// A velocity is zero, where quadratic damping or the force of a muscle turns: a kink for integrators that are
+    /// implicit in the slope of the force.
+    Rest,
 }
 
 /// What the closed form of a method does not cover.
@@ -172,6 +175,7 @@ impl fmt::Display for Kink {
             }
             Self::SpringDeadBand => "tendon length at an end of its spring's dead band",
             Self::MuscleTimeConstant => "muscle between activation and deactivation",
+            Self::Rest => "zero velocity, where the slope of a damper or a muscle turns",
         })
     }
 }

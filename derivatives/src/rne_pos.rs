@@ -7,7 +7,7 @@
 //!
 //! δf = S ×f f + B Ṡ + I S̈,   S̈ = A ×ₘ S + p ×ₘ Ṡ,
 //!
-//! with the map B of `mjd_rne_vel`. Summed over subtrees:
+//! with the map B of `mjd_rne_vel`, [`dualstep::smooth::qderiv::MomentumFlow`]. Summed over subtrees:
 //!
 //! - ∂τ_i/∂q_k = S_i · (S_k ×f F_k + Bᶜ_k Ṡ_k + Iᶜ_k S̈_k)        where k does not move the axis of i
 //! - ∂τ_i/∂q_k = (Bᶜ_iᵀ S_i) · Ṡ_k + (Iᶜ_i S_i) · S̈_k               where it does
@@ -20,7 +20,7 @@
 use dualstep::math::SpatialVec;
 use dualstep::model::options::disable;
 use dualstep::model::{JointType, WORLD};
-use dualstep::smooth::qderiv::{QDeriv, mul, mul_transposed};
+use dualstep::smooth::qderiv::QDeriv;
 use dualstep::{Data, Model, Scalar};
 use nalgebra::{Matrix3, Vector3};
 
@@ -73,7 +73,7 @@ fn rotation_group(m: &Model, dof: usize) -> usize {
     }
 }
 
-/// `out` (nv × nv, row-major) += ∂(M(q)·qacc + bias(q, v))/∂q at fixed `qacc` (nv).
+/// `out` (nv × nv, row-major) −= ∂(M(q)·qacc + bias(q, v))/∂q at fixed `qacc` (nv).
 ///
 /// - reads  `qvel`, `cdof`, `cdof_dot` (nv), `cvel`, `cinert`, `crb` (nbody); `flow` of `qderiv` (nbody), which
 ///   `mjd_rne_vel` writes
@@ -89,21 +89,23 @@ pub fn mjd_rne_pos<T: Scalar>(
 ) {
     body_forces(m, d, qacc, s);
     for k in 0..m.nv {
-        let b = m.dof_bodyid[k];
+        let (b, nv) = (m.dof_bodyid[k], m.nv);
         let (S, B) = (&d.cdof[k], &qderiv.flow[b]);
-        let X =
-            S.cross_force(&s.force[b]) + mul(B, &d.cdof_dot[k]) + d.crb[b].mul_vec(&s.S_ddot[k]);
-        let (G, H) = (d.crb[b].mul_vec(S), mul_transposed(B, S));
-        let moved = |i: usize| H.dot(&d.cdof_dot[i]) + G.dot(&s.S_ddot[i]);
-        for i in m.dofs_to_root(k) {
-            out[k * m.nv + i] += moved(i);
-            if s.group[i] == s.group[k] && i != k {
+        let X = S.cross_force(&s.force[b])
+            + B.apply(&d.cdof_dot[k].rot)
+            + d.crb[b].mul_vec(&s.S_ddot[k]);
+        let (G, H) = (d.crb[b].mul_vec(S), B.apply_transposed(S));
+        let moved = |i: usize| H.dot(&d.cdof_dot[i].rot) + G.dot(&s.S_ddot[i]);
+        out[k * nv + k] -= moved(k);
+        for i in m.dofs_to_root(k).skip(1) {
+            out[k * nv + i] -= moved(i);
+            out[i * nv + k] -= if s.group[i] == s.group[k] {
                 // same ball: k moves the axis of i as well; same body, so the same composites
-                let (G, H) = (d.crb[b].mul_vec(&d.cdof[i]), mul_transposed(B, &d.cdof[i]));
-                out[i * m.nv + k] += H.dot(&d.cdof_dot[k]) + G.dot(&s.S_ddot[k]);
-            } else if i != k {
-                out[i * m.nv + k] += d.cdof[i].dot(&X);
-            }
+                let (G, H) = (d.crb[b].mul_vec(&d.cdof[i]), B.apply_transposed(&d.cdof[i]));
+                H.dot(&d.cdof_dot[k].rot) + G.dot(&s.S_ddot[k])
+            } else {
+                d.cdof[i].dot(&X)
+            };
         }
     }
 }

@@ -137,19 +137,12 @@ pub(crate) fn minus_inverse<T: Scalar>(
 
 /// −∂(M a + bias).
 fn bias<T: Scalar>(m: &Model, d: &Data<T>, qacc: &[T], out: &mut SmoothDeriv<T>) {
-    out.qderiv.qDeriv.fill(T::zero());
-    mjd_rne_vel(m, d, &mut out.qderiv);
-    for (x, y) in out.dv.iter_mut().zip(&out.qderiv.qDeriv) {
-        *x += *y;
-    }
-    // into a matrix of its own, then subtracted
-    let mut dq = std::mem::take(&mut out.gravcomp);
-    dq.fill(T::zero());
-    mjd_rne_pos(m, d, qacc, &out.qderiv, &mut out.rne, &mut dq);
-    for (x, y) in out.dq.iter_mut().zip(&dq) {
-        *x -= *y;
-    }
-    out.gravcomp = dq;
+    let SmoothDeriv { dq, dv, qderiv, rne, .. } = out;
+    // `mjd_rne_vel` adds to a matrix of its own
+    std::mem::swap(dv, &mut qderiv.qDeriv);
+    mjd_rne_vel(m, d, qderiv);
+    std::mem::swap(dv, &mut qderiv.qDeriv);
+    mjd_rne_pos(m, d, qacc, qderiv, rne, dq);
 }
 
 /// Forces and torques on bodies: fixed in the world, at moving centres of mass.
@@ -287,7 +280,7 @@ fn tangent_stiffness<T: Scalar>(k: &[f64; 3], x: T) -> T {
 fn inside_spring<T: Scalar>(m: &Model, d: &Data<T>, t: usize) -> bool {
     let [lower, upper] = m.tendon_lengthspring[t];
     let length = d.ten_length[t].re();
-    length > upper || length < lower
+    lower == upper || length > upper || length < lower
 }
 
 /// d(x·coefficient(|x|))/dx = c 1 + c′/|x| x xᵀ.

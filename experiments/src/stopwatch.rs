@@ -5,22 +5,19 @@ use std::time::Instant;
 use crate::bench::Spread;
 
 /// A function to time.
-pub struct Task<'a> {
-    name: &'a str,
-    call: Box<dyn FnMut() + 'a>,
-}
+pub struct Task<'a>(Box<dyn FnMut() + 'a>);
 
 impl<'a> Task<'a> {
-    /// A function and its name.
-    pub fn new(name: &'a str, call: impl FnMut() + 'a) -> Self {
-        Self { name, call: Box::new(call) }
+    /// A function.
+    pub fn new(call: impl FnMut() + 'a) -> Self {
+        Self(Box::new(call))
     }
 
     /// Time of a call \[µs\], over `n` calls.
     fn batch(&mut self, n: usize) -> f64 {
         let begin = Instant::now();
         for _ in 0..n {
-            (self.call)();
+            (self.0)();
         }
         begin.elapsed().as_secs_f64() * 1e6 / n as f64
     }
@@ -51,7 +48,7 @@ pub fn times(tasks: &mut [Task<'_>], batches: usize, batch_s: f64) -> Vec<Spread
 
 impl std::fmt::Debug for Task<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Task").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Task").finish_non_exhaustive()
     }
 }
 
@@ -67,7 +64,7 @@ mod tests {
                 std::hint::black_box((0..n).fold(0_u64, |x, k| std::hint::black_box(x ^ k)));
             }
         };
-        let mut tasks = [Task::new("short", work(100)), Task::new("long", work(10_000))];
+        let mut tasks = [Task::new(work(100)), Task::new(work(10_000))];
         let found = times(&mut tasks, 5, 1e-4);
         assert!(found[1].median > 5.0 * found[0].median, "{found:?}");
     }

@@ -269,6 +269,22 @@ fn papers_are_listed() {
 }
 
 #[test]
+fn bench_times_what_is_asked_for() {
+    let cli = Cli::new("bench-what");
+    cli.write("cart.xml", CART);
+    let what = ["--what", "transition,acceleration", "--batches", "1", "--json", "-"];
+    let (code, out, err) = cli.run(&[&["bench", "--models", "."], &what[..]].concat());
+    assert_eq!(code, 0, "{err}");
+    let figures: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let rows = figures["models"][0]["measurements"].as_array().unwrap();
+    let methods: Vec<_> = rows.iter().map(|row| row["method"].as_str().unwrap()).collect();
+    let transition = ["transition_fd", "transition_analytic", "transition_dual"];
+    assert_eq!(methods, [&transition[..], &["forward_acceleration", "acceleration"]].concat());
+    assert!(rows.iter().all(|row| row["ours_us"]["median"].as_f64().unwrap() > 0.0));
+    assert!(rows.iter().all(|row| row["ratio"].is_null()));
+}
+
+#[test]
 fn conform_without_golden_data_is_no_success() {
     let cli = Cli::new("conform");
     let (code, _, err) = cli.run(&["conform", "--models", ".", "--golden", "."]);

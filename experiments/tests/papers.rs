@@ -18,16 +18,16 @@ fn check(slug: &str, replace: &[(&str, &str)]) {
         assert_eq!(found.what, expected.what);
         assert_eq!(found.theirs.is_some(), expected.theirs.is_some(), "{}", found.what);
         assert_eq!(found.accepted, expected.accepted, "{}", found.what);
+        if expected.factor.is_infinite() {
+            // timed: it depends on the machine and its load
+            assert!(found.ours.is_finite(), "{}", found.what);
+            continue;
+        }
         // six digits are kept
         let factor = expected.factor * (1.0 + 1e-5);
         let range = expected.ours / factor..=expected.ours * factor;
-        assert!(
-            range.contains(&found.ours),
-            "{}: {}, before {}",
-            found.what,
-            found.ours,
-            expected.ours
-        );
+        let (what, ours) = (&found.what, found.ours);
+        assert!(range.contains(&ours), "{what}: {ours}, before {}", expected.ours);
     }
 }
 

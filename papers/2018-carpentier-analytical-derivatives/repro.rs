@@ -92,18 +92,13 @@ fn claims(findings: &Findings) -> Vec<Claim> {
     let us = |robot, task: usize| findings.get("time [µs]", robot, TASKS[task]).unwrap_or(f64::NAN);
     let (arm, own, large) = ("chain of 7", "humanoid, 27 dofs", "humanoid, 36 dofs");
     let any = f64::INFINITY;
-    let claim = |what: &str, theirs: Option<f64>, ours: f64, accepted: [f64; 2]| {
-        Claim::measured(what, theirs, ours, accepted).up_to(8.0)
-    };
-    // on any machine, with or without optimization
-    let time =
-        |what: &str, theirs, ours, accepted| claim(what, theirs, ours, accepted).up_to(100.0);
+    let claim = Claim::timed;
     // times on other machines: right up to a factor of two
     let mut claims = vec![
-        time("7-dof arm, d inverse [µs]", Some(3.0), us(arm, 1), [0.0, 6.0]),
-        time("36-dof humanoid, d forward [µs]", Some(17.0), us(large, 3), [0.0, 34.0]),
-        time("27-dof humanoid, d inverse [µs]", Some(8.2), us(own, 1), [0.0, 16.4]),
-        time("27-dof humanoid, d forward [µs]", Some(13.8), us(own, 3), [0.0, 27.6]),
+        claim("7-dof arm, d inverse [µs]", Some(3.0), us(arm, 1), [0.0, 6.0]),
+        claim("36-dof humanoid, d forward [µs]", Some(17.0), us(large, 3), [0.0, 34.0]),
+        claim("27-dof humanoid, d inverse [µs]", Some(8.2), us(own, 1), [0.0, 16.4]),
+        claim("27-dof humanoid, d forward [µs]", Some(13.8), us(own, 3), [0.0, 27.6]),
         claim(
             "27-dof humanoid, d inverse / inverse",
             Some(8.2 / 2.3),
@@ -183,22 +178,22 @@ fn measure(name: String, m: &Model, s: &Settings) -> Robot {
     let mut out = InverseDeriv::new(m);
     let mut acceleration = AccelerationDeriv::new(m);
     let mut tasks = [
-        Task::new(TASKS[0], move || {
+        Task::new(move || {
             let _ = inverse(m, &mut d1);
         }),
-        Task::new(TASKS[1], move || {
+        Task::new(move || {
             let _ = inverse(m, &mut d2);
             mjd_inverse(m, &d2, &mut out);
         }),
-        Task::new(TASKS[2], move || {
+        Task::new(move || {
             let _ = forward_dynamics(m, &mut d3);
         }),
-        Task::new(TASKS[3], move || {
+        Task::new(move || {
             let _ = forward_dynamics(m, &mut d4);
             mjd_acceleration(m, &d4, &mut acceleration);
         }),
-        Task::new(TASKS[4], move || dual.run(m)),
-        Task::new(TASKS[5], move || fd.run(m)),
+        Task::new(move || dual.run(m)),
+        Task::new(move || fd.run(m)),
     ];
     let spreads = times(&mut tasks, s.batches.get(), s.batch_s.get());
     let us = std::array::from_fn(|k| spreads[k].median);

@@ -2,7 +2,6 @@
 
 use super::advance::advance_by_scratch;
 use crate::data::Data;
-use crate::linalg::tree_ldl;
 use crate::model::Model;
 use crate::model::options::disable;
 use crate::scalar::Scalar;
@@ -18,27 +17,30 @@ use crate::smooth::poly;
 ///
 /// Source: MuJoCo `mj_Euler`; manual, "Numerical integration". Order 1.
 pub fn euler<T: Scalar>(m: &Model, d: &mut Data<T>) {
-    let damped = m.dof_damping_eff.iter().any(|b| b[0] > 0.0 || b[1] != 0.0 || b[2] != 0.0)
-        || m.jnt_actuatorid.iter().any(|a| *a != -1);
-    let implicit =
-        damped && !m.opt.disabled(disable::EULERDAMP) && !m.opt.disabled(disable::DAMPER);
     let Data { scratch, qacc, qvel, qM, qfrc_smooth, qfrc_constraint, singular, .. } = d;
     let a = &mut scratch.v[0];
-    if implicit {
+    if damps_implicitly(m) {
         // H = M + h D
-        let (H, H_inv) = &mut scratch.factor;
+        let H = &mut scratch.factor.H;
         H.copy_from_slice(qM);
         for i in 0..m.nv {
             let damping = poly::derivative_odd(&m.dof_damping_eff[i], qvel[i]);
             H[m.M_rowadr[i] + m.M_rownnz[i] - 1] += damping * T::lift(m.opt.timestep);
         }
-        *singular = tree_ldl::factor(m, "M + hD", H, H_inv).or(*singular);
+        *singular = scratch.factor.factor(m, "M + hD").or(*singular);
         for i in 0..m.nv {
             a[i] = qfrc_smooth[i] + qfrc_constraint[i];
         }
-        tree_ldl::solve(m, H, H_inv, a);
+        scratch.factor.solve(m, a);
     } else {
         a.copy_from_slice(qacc);
     }
     advance_by_scratch(m, d);
+}
+
+/// True if [`euler`] integrates joint damping implicitly: there is some, and no flag says otherwise.
+pub fn damps_implicitly(m: &Model) -> bool {
+    let damped = m.dof_damping_eff.iter().any(|b| b[0] > 0.0 || b[1] != 0.0 || b[2] != 0.0)
+        || m.jnt_actuatorid.iter().any(|a| *a != -1);
+    damped && !m.opt.disabled(disable::EULERDAMP) && !m.opt.disabled(disable::DAMPER)
 }

@@ -4,7 +4,6 @@ use nalgebra::{Matrix6, Vector6};
 
 use super::advance::advance_by_scratch;
 use crate::data::Data;
-use crate::linalg::tree_ldl;
 use crate::model::{JointType, Model};
 use crate::scalar::Scalar;
 use crate::smooth::qderiv::{QDeriv, mjd_rne_vel, mjd_smooth_vel};
@@ -63,7 +62,7 @@ pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) {
     let Data { scratch, qfrc_smooth, qfrc_constraint, qM, singular, .. } = d;
 
     // H = M − h qDeriv; rows of free bodies stay M, they are solved below
-    let (H, H_inv) = &mut scratch.factor;
+    let H = &mut scratch.factor.H;
     H.copy_from_slice(qM);
     for i in (0..m.nv).filter(|&i| !is_free_body(m, m.dof_bodyid[i])) {
         for e in m.M_rowadr[i]..m.M_rowadr[i] + m.M_rownnz[i] {
@@ -75,8 +74,8 @@ pub fn implicitfast<T: Scalar>(m: &Model, d: &mut Data<T>) {
         b[i] = qfrc_smooth[i] + qfrc_constraint[i];
     }
     a.copy_from_slice(b);
-    *singular = tree_ldl::factor(m, "M − h·qDeriv", H, H_inv).or(*singular);
-    tree_ldl::solve(m, H, H_inv, a);
+    *singular = scratch.factor.factor(m, "M − h·qDeriv").or(*singular);
+    scratch.factor.solve(m, a);
     free_bodies(m, d, &mut q);
     d.scratch.qderiv = q;
     advance_by_scratch(m, d);

@@ -2,7 +2,6 @@
 
 use super::advance::advance_by_scratch;
 use crate::data::Data;
-use crate::linalg::tree_ldl;
 use crate::model::options::disable;
 use crate::model::{JointType, Model};
 use crate::scalar::Scalar;
@@ -22,7 +21,7 @@ pub fn implicit_spring_damper<T: Scalar>(m: &Model, d: &mut Data<T>) {
     let dampers = !m.opt.disabled(disable::DAMPER);
     let springs = !m.opt.disabled(disable::SPRING);
     let Data { scratch, qvel, qpos, qM, qfrc_smooth, qfrc_constraint, singular, .. } = d;
-    let (H, H_inv) = &mut scratch.factor;
+    let H = &mut scratch.factor.H;
     let a = &mut scratch.v[0];
     H.copy_from_slice(qM);
     for i in 0..m.nv {
@@ -37,8 +36,8 @@ pub fn implicit_spring_damper<T: Scalar>(m: &Model, d: &mut Data<T>) {
             a[i] -= K * qvel[i] * T::lift(h);
         }
     }
-    *singular = tree_ldl::factor(m, "M + hD + h²K", H, H_inv).or(*singular);
-    tree_ldl::solve(m, H, H_inv, a);
+    *singular = scratch.factor.factor(m, "M + hD + h²K").or(*singular);
+    scratch.factor.solve(m, a);
     advance_by_scratch(m, d);
 }
 

@@ -238,6 +238,10 @@ pub struct Model {
     pub M_rownnz: Vec<usize>,
     /// Column of each entry (nM).
     pub M_colind: Vec<usize>,
+    /// How many columns at the end of each row are consecutive, the diagonal included: links of a chain (nv).
+    pub M_runnum: Vec<usize>,
+    /// How many rows after row i have an entry in column i; they follow row i directly (nv).
+    pub M_subnum: Vec<usize>,
 
     // ---- geoms (ngeom)
     /// Type.

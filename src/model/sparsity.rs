@@ -16,6 +16,7 @@ impl Model {
     /// by construction) keep the diagonal only.
     fn build_inertia_sparsity(&mut self) {
         let (mut rowadr, mut rownnz, mut colind) = (vec![], vec![], vec![]);
+        let (mut runnum, mut subnum) = (vec![], vec![0; self.nv]);
         for i in 0..self.nv {
             let start = colind.len();
             if self.dof_simplenum[i] > 0 {
@@ -26,11 +27,21 @@ impl Model {
             }
             rowadr.push(start);
             rownnz.push(colind.len() - start);
+            let row = &colind[start..];
+            let run = row.iter().rev().zip((0..=i).rev()).take_while(|(column, j)| *column == j);
+            runnum.push(run.count());
+            for &ancestor in &row[..row.len() - 1] {
+                subnum[ancestor] += 1;
+                // depth first: a subtree is a range
+                debug_assert_eq!(ancestor + subnum[ancestor], i);
+            }
         }
         self.nM = colind.len();
         self.M_rowadr = rowadr;
         self.M_rownnz = rownnz;
         self.M_colind = colind;
+        self.M_runnum = runnum;
+        self.M_subnum = subnum;
     }
 
     /// A fixed tendon depends on the degrees of freedom of its joints.

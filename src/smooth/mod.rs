@@ -20,7 +20,7 @@ mod tendon;
 mod transmission;
 mod velocity;
 
-pub use acceleration::acceleration;
+pub use acceleration::{acceleration, smooth_force};
 pub use actuation::{actuation, next_activation};
 pub(crate) use actuation::{wrap_period, wrap_setpoint};
 pub use camera::camera;

@@ -80,7 +80,8 @@ pub fn rotation_offset<T: Scalar>(m: &Model, d: &Data<T>, q: usize) -> Vector3<T
 pub fn tendon_extension<T: Scalar>(m: &Model, d: &Data<T>, t: usize) -> T {
     let [lower, upper] = m.tendon_lengthspring[t];
     let length = d.ten_length[t];
-    if length.re() > upper {
+    // a spring without a dead band pulls on both sides, and has a slope at its rest length too
+    if length.re() > upper || lower == upper {
         length - T::lift(upper)
     } else if length.re() < lower {
         length - T::lift(lower)

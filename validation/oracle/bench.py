@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""The MuJoCo side of ``dualstep bench``: timings of MuJoCo 4.0.1, one batch per request.
+"""The other side of ``dualstep bench``: timings of MuJoCo 4.0.1 or Pinocchio, a batch per request.
+
+    bench.py [mujoco | pinocchio]
 
 Reads one JSON object a line from stdin and answers each with one line on stdout, so that the caller
-can alternate its own batches with MuJoCo's in one run. A batch is one call into the C library, or n
-calls where the library has no batched form. The state is restored before every batch, outside the
+can alternate its own batches with these in one run. A batch is one call into the C or C++ library, or
+n calls where the library has no batched form. The state is restored before every batch, outside the
 timed region: batches repeat exactly the same work.
 
 Requests and replies (every reply to a request with an ``"id"`` carries it back):
 
     {"cmd": "version"}
-        {"ok": true, "mujoco": "4.0.1", "python": "3.11.7", "numpy": "2.4.6"}
+        {"ok": true, "engine": "mujoco", "version": "4.0.1", "python": "3.11.7", "numpy": "2.4.6"}
 
     {"cmd": "load", "model": PATH, "disable": 0, "keyframe": 0, "options": {"integrator": 0},
      "state": {"qpos": [...], "qvel": [...], "act": [...], "ctrl": [...], "qfrc_applied": [...],
@@ -21,26 +23,42 @@ Requests and replies (every reply to a request with an ``"id"`` carries it back)
         {"ok": true, "nq": .., "nv": .., "nu": .., "na": .., "nefc": .., "ncon": ..,
          "integrator": .., "timestep": ..}, nefc and ncon at that state
 
-    {"cmd": "step", "n": 1000}
+    {"cmd": "quit"}
+        {"ok": true}, then the process ends (as it does at the end of stdin)
+
+MuJoCo:
+
+    {"cmd": "mj_step", "n": 1000}
         One ``mj_step(m, d, nstep=n)`` from the state.
         {"ok": true, "n": 1000, "seconds": .., "overhead": .., "warnings": 0}
         ``warnings`` counts the warnings of the batch (if not 0, MuJoCo may have reset the state).
 
-    {"cmd": "forward", "n": 1000}
-        n ``mj_forward(m, d)`` at the state.
-        {"ok": true, "n": 1000, "seconds": .., "overhead": .., "warnings": 0}
+    {"cmd": "mj_forward", "n": 1000}
+        n ``mj_forward(m, d)`` at the state; reply as above.
 
-    {"cmd": "transition", "n": 10, "centered": true, "eps": 1e-6}
-        n ``mjd_transitionFD`` at the state, A and B only.
-        {"ok": true, "n": 10, "seconds": .., "overhead": .., "warnings": 0}
+    {"cmd": "mjd_transitionFD", "n": 10, "centered": true, "eps": 1e-6}
+        n ``mjd_transitionFD`` at the state, A and B only; reply as above.
 
-    {"cmd": "quit"}
-        {"ok": true}, then the process ends (as it does at the end of stdin)
+Pinocchio:
 
-``seconds`` is the wall time of the whole batch, as measured. ``overhead`` is what the Python side
-of the batch costs, measured just before it with as many calls of a function of the same signature
-that does next to nothing (mj_checkPos: one comparison a coordinate); subtract it for the time spent
-in C. For ``step`` it is the cost of the single call.
+    {"cmd": "crba" | "rnea" | "aba" | "computeABADerivatives", "n": 1000}
+        n calls at the state, at acceleration zero (rnea) or generalized force zero (aba and its
+        derivatives); reply as above.
+
+    {"cmd": "derivatives", "qpos": [...], "qvel": [...], "qfrc": [...]}
+        What computeABADerivatives gives at a state and generalized force, in MuJoCo's coordinates.
+        {"ok": true, "qacc": [...], "dq": [[...], ...], "dv": [[...], ...]}
+
+``seconds`` is the wall time of the whole batch, as measured. ``overhead`` is what the Python side of
+the batch costs, measured just before it: subtract it for the time spent in the library. For MuJoCo it
+is as many calls of a function of the same signature that does next to nothing (mj_checkPos: one
+comparison a coordinate), for ``mj_step`` a single one; for Pinocchio as many calls of the same function
+on a model without bodies. (Results of Pinocchio's are views: nothing is copied that would have to be
+subtracted.)
+
+Pinocchio's model is made of MuJoCo's, joint by joint. Its own reader of MJCF joins the joints of a body
+into one composite joint, and the derivatives of those are wrong: on the humanoid they differ from its
+own differences by more than their size.
 
 Anything that goes wrong is answered with ``{"error": TEXT}``, and the process goes on.
 """
@@ -67,12 +85,21 @@ def answer(reply: Reply) -> None:
     sys.stdout.flush()
 
 
+ENGINE = sys.argv[1] if len(sys.argv) > 1 else "mujoco"
+
 try:
     import mujoco
     import numpy as np
 except ImportError as missing:
     answer({"error": f"MuJoCo {MUJOCO_VERSION} and numpy are needed ({missing})"})
     sys.exit(1)
+
+if ENGINE == "pinocchio":
+    try:
+        import pinocchio as pin
+    except ImportError as missing:
+        answer({"error": f"Pinocchio is needed ({missing})"})
+        sys.exit(1)
 
 if mujoco.__version__ != MUJOCO_VERSION:
     answer({"error": f"MuJoCo {MUJOCO_VERSION} is needed, found {mujoco.__version__}"})
@@ -99,8 +126,10 @@ def repeat(n: int, function: Callable[..., Any], *args: Any) -> float:
     return time.perf_counter() - begin
 
 
-class Bench:
+class Mujoco:
     """A model, its data, and the state every batch starts from."""
+
+    commands = ("mj_step", "mj_forward", "mjd_transitionFD")
 
     def __init__(self, request: Request) -> None:
         """Load the model of a ``load`` request and put it at its state."""
@@ -163,6 +192,15 @@ class Bench:
         integrator, timestep = int(self.m.opt.integrator), float(self.m.opt.timestep)
         return {"ok": True, **sizes, **active, "integrator": integrator, "timestep": timestep}
 
+    def answer(self, command: str, request: Request) -> Reply:
+        """The reply to one of the commands."""
+        if command == "mj_step":
+            return self.step(count(request, 1000))
+        if command == "mj_forward":
+            return self.forward(count(request, 1000))
+        eps, centered = float(request.get("eps", 1e-6)), bool(request.get("centered", True))
+        return self.transition(count(request, 10), eps, centered)
+
     def step(self, n: int) -> Reply:
         """n steps in one call."""
         m, d = self.m, self.d
@@ -189,6 +227,148 @@ class Bench:
         return self._result(n, seconds, overhead)
 
 
+def joint_model(kind: int, axis: np.ndarray) -> Any:
+    """Pinocchio's joint of a MuJoCo type; its fast variant where the axis is x, y or z."""
+    if kind == mujoco.mjtJoint.mjJNT_FREE:
+        return pin.JointModelFreeFlyer()
+    if kind == mujoco.mjtJoint.mjJNT_BALL:
+        return pin.JointModelSpherical()
+    letter, unaligned = (
+        ("P", pin.JointModelPrismaticUnaligned)
+        if kind == mujoco.mjtJoint.mjJNT_SLIDE
+        else ("R", pin.JointModelRevoluteUnaligned)
+    )
+    k = int(np.argmax(axis))
+    if np.array_equal(axis, np.eye(3)[k]):
+        return getattr(pin, f"JointModel{letter}{'XYZ'[k]}")()
+    return unaligned(axis)
+
+
+def skew(u: np.ndarray) -> np.ndarray:
+    """The matrix of u ×."""
+    return np.array([[0.0, -u[2], u[1]], [u[2], 0.0, -u[0]], [-u[1], u[0], 0.0]])
+
+
+def rotation(quat: np.ndarray) -> np.ndarray:
+    """Rotation matrix of a quaternion w, x, y, z of any length."""
+    w, x, y, z = quat
+    return pin.Quaternion(w, x, y, z).normalized().toRotationMatrix()
+
+
+class Pinocchio:
+    """The bodies of a MuJoCo model, and the state every batch starts from."""
+
+    commands = ("crba", "rnea", "aba", "computeABADerivatives", "derivatives")
+
+    def __init__(self, request: Request) -> None:
+        """Build the model of a ``load`` request and put it at its state."""
+        self.mujoco = Mujoco(request)
+        self.model = self._build(self.mujoco.m)
+        self.data = self.model.createData()
+        self.empty = pin.Model()
+        self.empty_data = self.empty.createData()
+        d = self.mujoco.d
+        self.q, self.v = self._coordinates(d.qpos, d.qvel)
+
+    @staticmethod
+    def _build(m: Any) -> Any:
+        model = pin.Model()
+        model.gravity = pin.Motion(m.opt.gravity, np.zeros(3))
+        # for each body: the joint that moves it, and its place in that joint's frame
+        places: list[tuple[int, Any]] = [(0, pin.SE3.Identity())]
+        for b in range(1, m.nbody):
+            joint, place = places[m.body_parentid[b]]
+            place = place * pin.SE3(rotation(m.body_quat[b]), m.body_pos[b])
+            for j in range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b]):
+                anchor = pin.SE3(np.eye(3), m.jnt_pos[j])
+                if m.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
+                    # its coordinates are the pose in the world
+                    place = anchor = pin.SE3.Identity()
+                kind = joint_model(m.jnt_type[j], m.jnt_axis[j])
+                joint = model.addJoint(joint, kind, place * anchor, f"joint{j}")
+                place = anchor.inverse()
+            axes = rotation(m.body_iquat[b])
+            inertia = axes @ np.diag(m.body_inertia[b]) @ axes.T
+            body = pin.Inertia(m.body_mass[b], m.body_ipos[b], inertia)
+            model.appendBodyToJoint(joint, body, place)
+            places.append((joint, place))
+        model.armature = m.dof_armature.copy()
+        return model
+
+    def _joints(self) -> Any:
+        m = self.mujoco.m
+        kinds = (mujoco.mjtJoint(int(kind)) for kind in m.jnt_type)
+        return zip(kinds, m.jnt_qposadr, m.jnt_dofadr, strict=True)
+
+    def _coordinates(self, qpos: np.ndarray, qvel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pinocchio's q and v: scalars from the reference, quaternions x y z w, velocities of free
+        bodies in the body frame.
+        """
+        q, v = np.array(qpos, dtype=float), np.array(qvel, dtype=float)
+        for kind, adr, dof in self._joints():
+            if kind == mujoco.mjtJoint.mjJNT_FREE:
+                v[dof : dof + 3] = rotation(qpos[adr + 3 : adr + 7]).T @ qvel[dof : dof + 3]
+                adr += 3
+            if kind in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+                quat = np.asarray(qpos[adr : adr + 4], dtype=float)
+                q[adr : adr + 4] = np.roll(quat / np.linalg.norm(quat), -1)
+            else:
+                q[adr] -= self.mujoco.m.qpos0[adr]
+        return q, v
+
+    def describe(self) -> Reply:
+        """Sizes of the model."""
+        return self.mujoco.describe()
+
+    def answer(self, command: str, request: Request) -> Reply:
+        """The reply to one of the commands."""
+        if command == "derivatives":
+            fields = ("qpos", "qvel", "qfrc")
+            return self.derivatives(*(np.array(request[field], dtype=float) for field in fields))
+        n, function = count(request, 1000), getattr(pin, command)
+        zero, nothing = np.zeros(self.model.nv), np.zeros(0)
+        args = (self.q,) if command == "crba" else (self.q, self.v, zero)
+        overhead = repeat(n, function, self.empty, self.empty_data, *(nothing for _ in args))
+        seconds = repeat(n, function, self.model, self.data, *args)
+        return {"ok": True, "n": n, "seconds": seconds, "overhead": overhead, "warnings": 0}
+
+    def derivatives(self, qpos: np.ndarray, qvel: np.ndarray, qfrc: np.ndarray) -> Reply:
+        """Acceleration and its derivatives by position and velocity, in MuJoCo's coordinates.
+
+        Of a free body with orientation R and velocity ω, Pinocchio has v = Rᵀ ṗ, f = Rᵀ f_world,
+        a = Rᵀ p̈ − ω × v, and tangents of p in its frame. A rotation δ of that frame changes v by
+        v × δ and f by f × δ; p̈ = R (a + ω × v) by R (δ × (a + ω × v) + δa + δω × v + ω × δv).
+        """
+        q, v = self._coordinates(qpos, qvel)
+        nv = self.model.nv
+        to_local, v_by_q, f_by_q = np.eye(nv), np.zeros((nv, nv)), np.zeros((nv, nv))
+        add_q, add_v = np.zeros((nv, nv)), np.zeros((nv, nv))
+        tau, bodies = qfrc.copy(), []
+        for kind, adr, dof in self._joints():
+            if kind == mujoco.mjtJoint.mjJNT_FREE:
+                R = rotation(qpos[adr + 3 : adr + 7])
+                lin, rot = slice(dof, dof + 3), slice(dof + 3, dof + 6)
+                tau[lin] = R.T @ qfrc[lin]
+                to_local[lin, lin] = R.T
+                v_by_q[lin, rot], f_by_q[lin, rot] = skew(v[lin]), skew(tau[lin])
+                bodies.append((R, lin, rot))
+        dq, dv, Minv = pin.computeABADerivatives(self.model, self.data, q, v, tau)
+        qacc = self.data.ddq.copy()
+        for R, lin, rot in bodies:
+            V, W = skew(v[lin]), skew(v[rot])
+            qacc[lin] = self.data.ddq[lin] + np.cross(v[rot], v[lin])
+            add_q[lin, rot] = R @ (W @ V - skew(qacc[lin]))
+            add_v[lin, lin], add_v[lin, rot] = R @ W @ R.T, -R @ V
+            qacc[lin] = R @ qacc[lin]
+        to_world = to_local.T
+        by_q = to_world @ (dq @ to_local + dv @ v_by_q + Minv @ f_by_q) + add_q
+        by_v = to_world @ dv @ to_local + add_v
+        return {"ok": True, "qacc": qacc.tolist(), "dq": by_q.tolist(), "dv": by_v.tolist()}
+
+
+Engine = Mujoco | Pinocchio
+
+
 def count(request: Request, default: int) -> int:
     """The ``n`` of a request, at least 1."""
     n = int(request.get("n", default))
@@ -197,36 +377,33 @@ def count(request: Request, default: int) -> int:
     return n
 
 
-def handle(request: Request, bench: Bench | None) -> tuple[Reply, Bench | None]:
+def handle(request: Request, engine: Engine | None) -> tuple[Reply, Engine | None]:
     """The reply to a request, and the model that is loaded after it."""
+    kind = Pinocchio if ENGINE == "pinocchio" else Mujoco
     command = request.get("cmd")
     if command == "version":
         versions = {
-            "mujoco": mujoco.__version__,
+            "engine": ENGINE,
+            "version": pin.__version__ if ENGINE == "pinocchio" else mujoco.__version__,
             "python": platform.python_version(),
             "numpy": np.__version__,
         }
-        return {"ok": True, **versions}, bench
+        return {"ok": True, **versions}, engine
     if command == "load":
-        bench = Bench(request)
-        return bench.describe(), bench
+        engine = kind(request)
+        return engine.describe(), engine
     if command == "quit":
-        return {"ok": True}, bench
-    if command not in ("step", "forward", "transition"):
+        return {"ok": True}, engine
+    if command not in kind.commands:
         raise ValueError(f"unknown command {command!r}")
-    if bench is None:
+    if engine is None:
         raise ValueError("no model is loaded")
-    if command == "step":
-        return bench.step(count(request, 1000)), bench
-    if command == "forward":
-        return bench.forward(count(request, 1000)), bench
-    eps, centered = float(request.get("eps", 1e-6)), bool(request.get("centered", True))
-    return bench.transition(count(request, 10), eps, centered), bench
+    return engine.answer(command, request), engine
 
 
 def main() -> int:
     """Answer requests until ``quit`` or the end of stdin."""
-    bench: Bench | None = None
+    engine: Engine | None = None
     for line in sys.stdin:
         if not line.strip():
             continue
@@ -235,7 +412,7 @@ def main() -> int:
             request = json.loads(line)
             if not isinstance(request, dict):
                 raise ValueError("a request is a JSON object")
-            reply, bench = handle(request, bench)
+            reply, engine = handle(request, engine)
         except KeyError as missing_key:
             reply = {"error": f"the request has no {missing_key}"}
         except Exception as problem:  # one bad request must not end the run

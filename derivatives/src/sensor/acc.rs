@@ -3,7 +3,6 @@
 use dualstep::math::SpatialVec;
 use dualstep::model::{SensorType, WORLD};
 use dualstep::smooth::object_frame;
-use dualstep::smooth::qderiv::mul;
 use dualstep::{Data, Model, Scalar};
 use nalgebra::Vector3;
 
@@ -165,13 +164,14 @@ fn joint_wrench<T: Scalar>(
         let applied = &rne.wrench[part];
         // a motion of all of the subtree turns the inertial force, less the applied one, with the site
         let turning = if part == body { applied } else { &rne.force[part] };
-        let mut by_q = S.cross_force(turning) + mul(flow, S_dot) + inertia.mul_vec(&rne.S_ddot[k]);
+        let mut by_q =
+            S.cross_force(turning) + flow.apply(&S_dot.rot) + inertia.mul_vec(&rne.S_ddot[k]);
         by_q.rot -= S.lin.cross(&applied.lin) + rne.lever[part] * S.rot;
         if body == WORLD {
             by_q.rot += moving_origins(m, d, (k, part));
         }
         rows.add3(k, &local(by_q));
-        rows.add3(m.nv + k, &local(mul(flow, S) + inertia.mul_vec(&qderiv.w[k])));
+        rows.add3(m.nv + k, &local(flow.apply(&S.rot) + inertia.mul_vec(&qderiv.w[k])));
         by_qacc.add3(k, &local(inertia.mul_vec(S)));
     }
 }

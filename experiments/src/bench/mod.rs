@@ -1,54 +1,124 @@
-//! Our times beside MuJoCo's: the same model, the same state, one run.
+//! Our times beside those of MuJoCo or Pinocchio: the same model, the same state, one run.
 //!
-//! What is timed comes in batches of some ten milliseconds, ours and MuJoCo's alternating and taking turns at
-//! going first, so that a change of clock frequency or a busy neighbour meets both. A batch starts from the
+//! What is timed comes in batches of some ten milliseconds, ours and theirs in turns, a different one going
+//! first each time, so that a change of clock frequency or a busy neighbour meets all. A batch starts from the
 //! same state every time. The figure is the ratio of the medians; its spread are the quartiles of the ratios
-//! of neighbouring batches.
+//! of the batches of a turn.
 
-mod mujoco;
+mod agreement;
+mod engine;
 mod timing;
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
 use globset::Glob;
+use rayon::ThreadPoolBuilder;
 use serde::Serialize;
 
-pub use mujoco::{INSTALL, MujocoError, MujocoProcess};
-pub use timing::{OursError, Spread};
+pub use agreement::Agreement;
+pub use engine::{Engine, EngineError, EngineProcess};
+pub use timing::{Ours, OursError, Spread};
 
-use timing::Ours;
+use engine::Batch;
 
 /// What is timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub enum Task {
-    /// One step.
+pub enum What {
+    /// One step
     Step,
-    /// Forward dynamics.
+    /// Forward dynamics
     Forward,
-    /// A and B by centred differences, on one thread.
-    Linearize,
+    /// A and B of a step, without sensors
+    Transition,
+    /// Derivatives of the acceleration
+    Acceleration,
+    /// Inverse dynamics, from positions on
+    Inverse,
+    /// The inertia matrix, from positions on
+    Inertia,
 }
 
-impl Task {
-    /// All, in order.
-    pub const ALL: [Self; 3] = [Self::Step, Self::Forward, Self::Linearize];
+/// One of our ways to compute [`What`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "named after the functions that they call")]
+pub enum Method {
+    Step,
+    Forward,
+    TransitionFd,
+    TransitionAnalytic,
+    TransitionDual,
+    ForwardAcceleration,
+    Acceleration,
+    Inverse,
+    Inertia,
+}
 
+impl What {
+    /// What is measured if nothing is said: all that has a counterpart.
+    pub fn default_for(engine: Option<Engine>) -> Vec<Self> {
+        if engine.is_none() {
+            return vec![Self::Step, Self::Forward, Self::Transition, Self::Acceleration];
+        }
+        let all = Self::value_variants().iter().copied();
+        all.filter(|what| what.counterpart(engine).is_some()).collect()
+    }
+
+    /// Our ways to compute it.
+    pub fn methods(self) -> &'static [Method] {
+        match self {
+            Self::Step => &[Method::Step],
+            Self::Forward => &[Method::Forward],
+            Self::Transition => {
+                &[Method::TransitionFd, Method::TransitionAnalytic, Method::TransitionDual]
+            }
+            Self::Acceleration => &[Method::ForwardAcceleration, Method::Acceleration],
+            Self::Inverse => &[Method::Inverse],
+            Self::Inertia => &[Method::Inertia],
+        }
+    }
+
+    /// The function of another engine that computes the same.
+    pub fn counterpart(self, engine: Option<Engine>) -> Option<&'static str> {
+        match (engine?, self) {
+            (Engine::Mujoco, Self::Step) => Some("mj_step"),
+            (Engine::Mujoco, Self::Forward) => Some("mj_forward"),
+            (Engine::Mujoco, Self::Transition) => Some("mjd_transitionFD"),
+            (Engine::Pinocchio, Self::Forward) => Some("aba"),
+            (Engine::Pinocchio, Self::Acceleration) => Some("computeABADerivatives"),
+            (Engine::Pinocchio, Self::Inverse) => Some("rnea"),
+            (Engine::Pinocchio, Self::Inertia) => Some("crba"),
+            _ => None,
+        }
+    }
+}
+
+impl Method {
     /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Step => "step",
             Self::Forward => "forward",
-            Self::Linearize => "linearize (FD)",
+            Self::TransitionFd => "mjd_transition_fd",
+            Self::TransitionAnalytic => "mjd_transition_analytic",
+            Self::TransitionDual => "mjd_transition_dual",
+            Self::ForwardAcceleration => "forward + mjd_acceleration",
+            Self::Acceleration => "mjd_acceleration",
+            Self::Inverse => "kinematics … rne",
+            Self::Inertia => "kinematics … crb",
         }
     }
 }
 
 /// How to measure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BenchConfig {
+    /// What to measure, in order.
+    pub what: Vec<What>,
     /// Batches of each side.
     pub batches: usize,
     /// Duration of a batch \[s\].
@@ -57,24 +127,28 @@ pub struct BenchConfig {
 
 impl Default for BenchConfig {
     fn default() -> Self {
-        Self { batches: 21, batch_s: 0.03 }
+        Self { what: What::default_for(None), batches: 21, batch_s: 0.03 }
     }
 }
 
-/// Times of one task.
+/// Times of one of our functions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
     /// What was timed.
-    pub task: Task,
-    /// Calls in a batch.
+    pub what: What,
+    /// Ours.
+    pub method: Method,
+    /// Calls in a batch of ours.
     pub batch: usize,
     /// Our time of a call \[µs\].
     pub ours_us: Spread,
-    /// MuJoCo's time of a call \[µs\].
-    pub mujoco_us: Option<Spread>,
-    /// Ours divided by MuJoCo's: ratio of the medians, quartiles of the ratios of neighbouring batches.
+    /// The other engine's function, where it has one.
+    pub counterpart: Option<&'static str>,
+    /// Its time of a call \[µs\].
+    pub theirs_us: Option<Spread>,
+    /// Ours divided by theirs: ratio of the medians, quartiles of the ratios of the batches of a turn.
     pub ratio: Option<Spread>,
-    /// Why MuJoCo's is missing, where it was asked for.
+    /// Why theirs is missing, where it was asked for.
     pub message: Option<String>,
 }
 
@@ -83,85 +157,117 @@ pub struct Measurement {
 pub struct Subject {
     /// The model.
     pub model: Model,
-    /// Its file, for MuJoCo.
+    /// Its file, for the other engine.
     pub path: PathBuf,
     /// Keyframe to start from; none: the reference configuration.
     pub keyframe: Option<usize>,
 }
 
-/// Measures all tasks; `progress` is called after every batch with the number done and their total.
+/// What was measured of a model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Outcome {
+    /// A row for each of our functions.
+    pub measurements: Vec<Measurement>,
+    /// How far Pinocchio computes the same derivatives, where it was asked for them.
+    pub agreement: Option<Agreement>,
+}
+
+/// Measures all that is wanted; `progress` is called after every turn with the number done and their total.
 ///
 /// # Errors
-/// If a step of ours fails from the first state on, or MuJoCo's side cannot load the model or ends.
+/// If a step of ours fails from the first state on, or the other engine cannot load the model or ends.
 pub fn bench(
     subject: &Subject,
     config: &BenchConfig,
-    mut mujoco: Option<&mut MujocoProcess>,
+    mut engine: Option<&mut EngineProcess>,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Vec<Measurement>, BenchError> {
-    let m = &subject.model;
+) -> Result<Outcome, BenchError> {
+    let mut model = subject.model.clone();
+    let pinocchio = engine.as_ref().is_some_and(|engine| engine.engine == Engine::Pinocchio);
+    if pinocchio {
+        // it has none
+        model.opt.disableflags |= disable::SENSOR;
+    }
+    let m = &model;
     let mut start = Data::new(m);
     if let Some(key) = subject.keyframe {
         start.reset_keyframe(m, key);
     }
-    if let Some(mujoco) = mujoco.as_deref_mut() {
-        mujoco.load(subject, &start)?;
+    let mut outcome = Outcome::default();
+    if let Some(engine) = engine.as_deref_mut() {
+        engine.load(subject, &start)?;
+        if pinocchio && config.what.contains(&What::Acceleration) {
+            outcome.agreement = Some(agreement::compare(m, &start, engine)?);
+        }
     }
-    // MuJoCo's linearization skips sensors when only A and B are wanted; so does ours here
-    let mut without_sensors = m.clone();
-    without_sensors.opt.disableflags |= disable::SENSOR;
-    let total = Task::ALL.len() * config.batches;
-    let mut results = Vec::with_capacity(Task::ALL.len());
-    for (i, task) in Task::ALL.into_iter().enumerate() {
-        let m = if task == Task::Linearize { &without_sensors } else { m };
-        let mut ours = Ours::new(m, &start, task)?;
+    // MuJoCo has one thread
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().map_err(OursError::from)?;
+    let total = config.what.len() * config.batches;
+    for (i, &what) in config.what.iter().enumerate() {
+        let ours = what.methods().iter().map(|&method| Ours::new(m, &start, method, &pool));
+        let mut ours = ours.collect::<Result<Vec<_>, _>>()?;
         let mut tick = |k: usize| progress(i * config.batches + k, total);
-        results.push(measure(&mut ours, config, mujoco.as_deref_mut(), &mut tick)?);
+        let rows = measure(what, &mut ours, config, engine.as_deref_mut(), &mut tick)?;
+        outcome.measurements.extend(rows);
     }
-    Ok(results)
+    Ok(outcome)
 }
 
-/// Times one task.
+/// Times all of our ways to compute something, and the other engine's.
 fn measure(
-    ours: &mut Ours<'_>,
+    what: What,
+    ours: &mut [Ours<'_>],
     config: &BenchConfig,
-    mut mujoco: Option<&mut MujocoProcess>,
+    engine: Option<&mut EngineProcess>,
     tick: &mut dyn FnMut(usize),
-) -> Result<Measurement, BenchError> {
-    let mut batch = ours.calibrate(config.batch_s)?;
-    let mut message = None;
-    // a batch in which MuJoCo warns may have been reset half-way: take a shorter one, or none
-    if let Some(side) = mujoco.as_deref_mut() {
-        match side.settle(ours.task(), batch) {
-            Ok(n) => batch = n,
-            Err(MujocoError::Refused(text)) => {
+) -> Result<Vec<Measurement>, BenchError> {
+    let mut counts = Vec::new();
+    for side in &mut *ours {
+        counts.push(side.calibrate(config.batch_s)?);
+    }
+    let counterpart = what.counterpart(engine.as_ref().map(|engine| engine.engine));
+    let mut theirs = engine.zip(counterpart);
+    let (mut their_count, mut message) = (1, None);
+    if let Some((engine, function)) = &mut theirs {
+        match engine.calibrate(function, config.batch_s) {
+            Ok(n) => their_count = n,
+            Err(EngineError::Refused(text)) => {
                 message = Some(text);
-                mujoco = None;
+                theirs = None;
             }
             Err(error) => return Err(error.into()),
         }
     }
-    let (mut our_times, mut their_times) = (Vec::new(), Vec::new());
-    for k in 0..config.batches {
-        let first = k % 2 == 0;
-        if first {
-            our_times.push(ours.batch(batch)?);
-        }
-        if let Some(side) = mujoco.as_deref_mut() {
-            their_times.push(side.batch(ours.task(), batch)?.us_per_call);
-        }
-        if !first {
-            our_times.push(ours.batch(batch)?);
-        }
-        tick(k + 1);
+    if what == What::Step && theirs.is_some() {
+        // steps lead away from the start: both sides go equally far
+        their_count = their_count.min(counts[0]);
+        counts[0] = their_count;
     }
-    let ours_us = Spread::of(&our_times);
-    let mujoco_us = (!their_times.is_empty()).then(|| Spread::of(&their_times));
-    let ratio = mujoco_us.map(|theirs| {
-        let ratios: Vec<f64> = our_times.iter().zip(&their_times).map(|(a, b)| a / b).collect();
-        Spread { median: ours_us.median / theirs.median, ..Spread::of(&ratios) }
+    let (mut our_times, mut their_times) = (vec![Vec::new(); ours.len()], Vec::new());
+    for turn in 0..config.batches {
+        // a turn has a batch of each side; the one that begins changes
+        for k in 0..=ours.len() {
+            let side = (turn + k) % (ours.len() + 1);
+            if side < ours.len() {
+                our_times[side].push(ours[side].batch(counts[side])?);
+            } else if let Some((engine, function)) = &mut theirs {
+                let Batch { us_per_call, .. } = engine.batch(function, their_count)?;
+                their_times.push(us_per_call);
+            }
+        }
+        tick(turn + 1);
+    }
+    let theirs_us = (!their_times.is_empty()).then(|| Spread::of(&their_times));
+    let rows = ours.iter().zip(&counts).zip(&our_times).map(|((ours, &batch), times)| {
+        let ours_us = Spread::of(times);
+        let ratio = theirs_us.map(|theirs| {
+            let ratios: Vec<f64> = times.iter().zip(&their_times).map(|(a, b)| a / b).collect();
+            Spread { median: ours_us.median / theirs.median, ..Spread::of(&ratios) }
+        });
+        let (method, message) = (ours.method(), message.clone());
+        Measurement { what, method, batch, ours_us, counterpart, theirs_us, ratio, message }
     });
-    Ok(Measurement { task: ours.task(), batch, ours_us, mujoco_us, ratio, message })
+    Ok(rows.collect())
 }
 
 /// A model could not be measured.
@@ -171,9 +277,9 @@ pub enum BenchError {
     /// Our side.
     #[error(transparent)]
     Ours(#[from] OursError),
-    /// MuJoCo's side.
+    /// The other engine's side.
     #[error(transparent)]
-    Mujoco(#[from] MujocoError),
+    Engine(#[from] EngineError),
 }
 
 /// Models of a folder, sorted: name (path below the folder, without `.xml`) and file. If the folder holds a

@@ -2,15 +2,19 @@
 
 use std::time::Instant;
 
-use dualstep::forward::{forward, step};
+use dualstep::forward::{forward, forward_dynamics, step};
+use dualstep::smooth::{com_pos, com_vel, crb, kinematics, rne_with_acceleration};
 use dualstep::{Data, Model, StepError};
-use dualstep_derivatives::finite_diff::mjd_transition_fd_into;
-use dualstep_derivatives::{FdConfig, FdWorkspace, Transition, TransitionError};
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use dualstep_derivatives::dynamics::{AccelerationDeriv, mjd_acceleration};
+use dualstep_derivatives::{
+    DerivativeConfig, FdConfig, Method as By, Transition, TransitionError, TransitionWorkspace,
+    mjd_transition_into,
+};
+use rayon::{ThreadPool, ThreadPoolBuildError};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::Task;
+use super::Method;
 
 /// Median and quartiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -50,64 +54,84 @@ pub enum OursError {
     /// The linearization.
     #[error(transparent)]
     Transition(#[from] TransitionError),
-    /// The thread for the linearization.
+    /// The thread that all runs on.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] ThreadPoolBuildError),
 }
 
-/// One task of ours, ready to run in batches.
-pub(super) struct Ours<'a> {
+/// One function of ours, ready to run in batches.
+#[derive(Debug)]
+pub struct Ours<'a> {
     m: &'a Model,
     start: &'a Data<f64>,
+    pool: &'a ThreadPool,
+    method: Method,
+    work: Work,
+}
+
+/// What a function writes to, allocated once.
+#[derive(Debug)]
+struct Work {
     d: Data<f64>,
-    task: Task,
-    /// One thread: MuJoCo has no more.
-    pool: ThreadPool,
-    workspace: FdWorkspace,
-    transition: Transition,
+    transition: Option<(TransitionWorkspace, Transition)>,
+    acceleration: Option<AccelerationDeriv<f64>>,
+    zero: Vec<f64>,
+    force: Vec<f64>,
 }
 
 impl<'a> Ours<'a> {
-    pub(super) fn new(m: &'a Model, start: &'a Data<f64>, task: Task) -> Result<Self, OursError> {
-        let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
-        let workspace = pool.install(|| FdWorkspace::new(m));
-        let (d, transition) = (start.clone(), Transition::new(m));
-        Ok(Self { m, start, d, task, pool, workspace, transition })
+    /// A function and its workspace, made on the pool that it will run on.
+    ///
+    /// # Errors
+    /// If forward dynamics fails at the state that `start` is at.
+    pub fn new(
+        m: &'a Model,
+        start: &'a Data<f64>,
+        method: Method,
+        pool: &'a ThreadPool,
+    ) -> Result<Self, OursError> {
+        let mut d = start.clone();
+        forward(m, &mut d)?;
+        let transition = match method {
+            Method::TransitionFd => Some(By::Fd),
+            Method::TransitionAnalytic => Some(By::Analytic),
+            Method::TransitionDual => Some(By::Dual),
+            _ => None,
+        };
+        let transition = transition.map(|by| pool.install(|| workspace(m, by))).transpose()?;
+        let acceleration = matches!(method, Method::ForwardAcceleration | Method::Acceleration)
+            .then(|| AccelerationDeriv::new(m));
+        let (zero, force) = (vec![0.0; m.nv], vec![0.0; m.nv]);
+        let work = Work { d, transition, acceleration, zero, force };
+        Ok(Self { m, start, pool, method, work })
     }
 
-    pub(super) fn task(&self) -> Task {
-        self.task
+    /// Which function.
+    pub fn method(&self) -> Method {
+        self.method
     }
 
-    /// Time of a call [µs], over `n` calls from the start.
-    pub(super) fn batch(&mut self, n: usize) -> Result<f64, OursError> {
-        self.d.set_state_from(self.start);
-        let begin = Instant::now();
-        match self.task {
-            Task::Step => {
-                for _ in 0..n {
-                    step(self.m, &mut self.d)?;
-                }
+    /// Time of a call \[µs\], over `n` calls from the start.
+    ///
+    /// # Errors
+    /// If a call fails.
+    pub fn batch(&mut self, n: usize) -> Result<f64, OursError> {
+        let Self { m, start, pool, method, work } = self;
+        work.d.set_state_from(start);
+        pool.install(|| {
+            let begin = Instant::now();
+            for _ in 0..n {
+                work.call(m, *method)?;
             }
-            Task::Forward => {
-                for _ in 0..n {
-                    forward(self.m, &mut self.d)?;
-                }
-            }
-            Task::Linearize => {
-                let Self { m, d, pool, workspace, transition, .. } = self;
-                pool.install(|| {
-                    (0..n).try_for_each(|_| {
-                        mjd_transition_fd_into(m, d, &FdConfig::centered(), workspace, transition)
-                    })
-                })?;
-            }
-        }
-        Ok(begin.elapsed().as_secs_f64() * 1e6 / n as f64)
+            Ok(begin.elapsed().as_secs_f64() * 1e6 / n as f64)
+        })
     }
 
     /// Calls that take about `seconds`; fewer where the motion leaves what numbers can hold.
-    pub(super) fn calibrate(&mut self, seconds: f64) -> Result<usize, OursError> {
+    ///
+    /// # Errors
+    /// If the first call fails.
+    pub fn calibrate(&mut self, seconds: f64) -> Result<usize, OursError> {
         let mut n = 1;
         loop {
             match self.batch(n) {
@@ -117,6 +141,49 @@ impl<'a> Ours<'a> {
                 Err(_) => return Ok(n / 2),
             }
         }
+    }
+}
+
+/// A and B as MuJoCo's `mjd_transitionFD` is asked for them: without sensors, with nudges of 1e-6.
+fn workspace(m: &Model, method: By) -> Result<(TransitionWorkspace, Transition), OursError> {
+    let fd = FdConfig::uniform(true, 1e-6);
+    let config = DerivativeConfig { fd, sensors: false, ..DerivativeConfig::by(method) };
+    Ok((TransitionWorkspace::new(m, &config)?, Transition::new(m)))
+}
+
+impl Work {
+    /// One call.
+    fn call(&mut self, m: &Model, method: Method) -> Result<(), OursError> {
+        let Self { d, transition, acceleration, zero, force } = self;
+        match method {
+            Method::Step => step(m, d)?,
+            Method::Forward => forward(m, d)?,
+            Method::TransitionFd | Method::TransitionAnalytic | Method::TransitionDual => {
+                if let Some((workspace, transition)) = transition {
+                    mjd_transition_into(m, d, workspace, transition)?;
+                }
+            }
+            Method::ForwardAcceleration | Method::Acceleration => {
+                if method == Method::ForwardAcceleration {
+                    forward_dynamics(m, d)?;
+                }
+                if let Some(out) = acceleration {
+                    mjd_acceleration(m, d, out);
+                }
+            }
+            Method::Inverse => {
+                kinematics(m, d);
+                com_pos(m, d);
+                com_vel(m, d);
+                rne_with_acceleration(m, d, zero, force);
+            }
+            Method::Inertia => {
+                kinematics(m, d);
+                com_pos(m, d);
+                crb(m, d);
+            }
+        }
+        Ok(())
     }
 }
 

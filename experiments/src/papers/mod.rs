@@ -55,7 +55,8 @@ pub struct Claim {
     pub ours: f64,
     /// Our numbers that reproduce the claim: from, to.
     pub accepted: [f64; 2],
-    /// Another run, at reduced size, gives our number up to this factor; 1 for what is counted, not measured.
+    /// Another run, at reduced size, gives our number up to this factor: 1 for what is counted, infinite for what
+    /// is timed and depends on the machine and its load.
     pub factor: f64,
 }
 
@@ -68,6 +69,11 @@ impl Claim {
         accepted: [f64; 2],
     ) -> Self {
         Self { what: what.into(), theirs, ours, accepted, factor: 1.1 }
+    }
+
+    /// Something that is timed.
+    fn timed(what: &str, theirs: Option<f64>, ours: f64, accepted: [f64; 2]) -> Self {
+        Self::measured(what, theirs, ours, accepted).up_to(f64::INFINITY)
     }
 
     /// Something that is counted: theirs exactly, or not at all.

@@ -16,7 +16,7 @@ pub(super) fn page(document: &Document) -> String {
     paragraph(&mut out, &format!("**{}**: {}", document.verdict, text::verdict(document)));
     table(&mut out, &tables::provenance(document));
     table(&mut out, &tables::summary(document));
-    for t in &tables::not_loaded(document) {
+    if let Some(t) = &tables::not_loaded(document) {
         table(&mut out, t);
     }
     table(&mut out, &tables::terms());
@@ -44,7 +44,7 @@ fn section(out: &mut String, subject: &Subject) {
         table(out, &tables::overview(case));
         if k == 0 {
             table(out, &tables::integrators(report));
-            for t in &tables::gaps(report) {
+            if let Some(t) = &tables::gaps(report) {
                 table(out, t);
             }
             v_curve(out, case);
@@ -53,7 +53,7 @@ fn section(out: &mut String, subject: &Subject) {
         table(out, &tables::curves(case));
         table(out, &tables::worst_entries(case));
         table(out, &tables::origins(case));
-        for t in &tables::one_sided(case) {
+        if let Some(t) = &tables::one_sided(case) {
             table(out, t);
         }
     }

@@ -7,11 +7,9 @@ mod actuator_vel;
 mod passive_vel;
 mod rne_vel;
 
-use nalgebra::Matrix6;
-
 pub use actuator_vel::{actuator_saturated, mjd_actuator_vel};
 pub use passive_vel::mjd_passive_vel;
-pub use rne_vel::{mjd_rne_vel, mul, mul_transposed};
+pub use rne_vel::{MomentumFlow, mjd_rne_vel};
 
 use crate::data::Data;
 use crate::math::SpatialVec;
@@ -23,8 +21,8 @@ use crate::scalar::Scalar;
 pub struct QDeriv<T: Scalar> {
     /// d(qfrc_smooth)/d(qvel), dense, row-major (nv × nv): row the force, column the velocity.
     pub qDeriv: Vec<T>,
-    /// Bᶜ: derivative of each subtree's momentum flow, written by [`mjd_rne_vel`] (nbody), rot:lin.
-    pub flow: Vec<Matrix6<T>>,
+    /// Bᶜ of each subtree, written by [`mjd_rne_vel`] (nbody).
+    pub flow: Vec<MomentumFlow<T>>,
     /// w: derivative by velocity of the acceleration of a joint's own body, less that of its axis carried along; written
     /// by [`mjd_rne_vel`] (nv), rot:lin.
     pub w: Vec<SpatialVec<T>>,
@@ -35,7 +33,7 @@ impl<T: Scalar> QDeriv<T> {
     pub fn new(m: &Model) -> Self {
         Self {
             qDeriv: vec![T::zero(); m.nv * m.nv],
-            flow: vec![Matrix6::zeros(); m.nbody],
+            flow: vec![MomentumFlow::zero(); m.nbody],
             w: vec![SpatialVec::zero(); m.nv],
         }
     }

@@ -1,12 +1,12 @@
-//! `dualstep bench`: our times beside MuJoCo's.
+//! `dualstep bench`: our times beside those of MuJoCo or Pinocchio.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use dualstep_experiments::bench::{
-    self, BenchConfig, BenchError, INSTALL, Measurement, MujocoError, MujocoProcess, Spread,
-    Subject, find_models,
+    self, BenchConfig, BenchError, Engine, EngineError, EngineProcess, Outcome, Spread, Subject,
+    What, find_models,
 };
 use dualstep_experiments::record::write_json;
 use globset::Glob;
@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::model_args::OptionArgs;
 use crate::style::{self, BOLD, DIM, GREEN, RED, YELLOW};
 
-/// Time a step, forward dynamics and a linearization, beside MuJoCo's
+/// Time a step, forward dynamics and derivatives, beside MuJoCo or Pinocchio
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -28,8 +28,11 @@ pub(crate) struct Arguments {
     only: Option<Glob>,
     /// What to compare with, in the same run
     #[arg(long, value_enum, value_name = "ENGINE")]
-    against: Option<Against>,
-    /// Python that has the package mujoco
+    against: Option<Engine>,
+    /// What to time, separated by commas; without it, all that the other engine has a counterpart of
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    what: Vec<What>,
+    /// Python that has the package mujoco (and pinocchio)
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
     /// Batches of each side; figures are their median
@@ -42,21 +45,22 @@ pub(crate) struct Arguments {
     options: OptionArgs,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Against {
-    /// MuJoCo 4.0.1, through its Python package
-    Mujoco,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   dualstep bench --models validation/models --only humanoid
   dualstep bench --models M --only '*walker' --against mujoco --disable constraint
-  dualstep bench --models M --against mujoco --python venv/bin/python --json times.json
+  dualstep bench --models M --what transition --against mujoco --python venv/bin/python --json t.json
+  dualstep bench --models M --what acceleration --against pinocchio
 
-MuJoCo's side needs `pip install mujoco-core==4.0.1`. Both sides start from keyframe 0, or from the
-reference configuration, and run on one thread; batches alternate. Times are per call; the ratio is
-ours / MuJoCo's, of the medians, with the quartiles of neighbouring batches in brackets.
+The other side needs `pip install mujoco-core==4.0.1`, and `pip install pin` for Pinocchio. Both sides start
+from keyframe 0, or from the reference configuration, and run on one thread; batches take turns. Times are
+per call; the ratio is ours / theirs, of the medians, with the quartiles over all turns in brackets.
+
+Beside MuJoCo's mjd_transitionFD (A and B, centred) stand our differences, the closed form and dual numbers.
+Beside Pinocchio's computeABADerivatives, which starts from positions, velocities and forces, stands
+`forward + mjd_acceleration`, which does the same and more (geoms, springs, actuators, derivatives by
+controls); `mjd_acceleration` is its second half, where forward dynamics has been run. Pinocchio gets the
+bodies and joints of MuJoCo's model, and a line says how far the derivatives agree.
 
 Exit codes: 0 success · 1 a model could not be measured · 2 wrong usage
             4 a folder, Python or its package is missing";
@@ -69,13 +73,15 @@ struct Row {
     nu: usize,
     /// Empty if all is well.
     message: String,
-    measurements: Vec<Measurement>,
+    #[serde(flatten)]
+    outcome: Outcome,
 }
 
 /// Figures of a run.
 #[derive(Serialize)]
 struct Figures {
-    mujoco: Option<String>,
+    against: Option<Engine>,
+    version: Option<String>,
     optimized: bool,
     disableflags: u32,
     batches: usize,
@@ -91,13 +97,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
         let folder = arguments.models.display();
         return Err(Failure::file(format!("no models to time in {folder}"), Some("see --only")));
     }
-    let mut mujoco = match arguments.against {
+    let mut engine = match arguments.against {
         None => None,
-        Some(Against::Mujoco) => Some(start_mujoco(&arguments.python)?),
+        Some(engine) => Some(start(engine, &arguments.python)?),
     };
-    let config = BenchConfig { batches: arguments.batches.max(1), ..BenchConfig::default() };
+    let what = match &arguments.what[..] {
+        [] => What::default_for(arguments.against),
+        what => what.to_vec(),
+    };
+    let config = BenchConfig { what, batches: arguments.batches.max(1), ..BenchConfig::default() };
     let mut figures = Figures {
-        mujoco: mujoco.as_ref().map(|process| process.version.clone()),
+        against: arguments.against,
+        version: engine.as_ref().map(|process| process.version.clone()),
         optimized: !cfg!(debug_assertions),
         disableflags: 0,
         batches: config.batches,
@@ -105,10 +116,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     };
     let table = arguments.json.as_deref() != Some(Path::new("-"));
     if table {
-        print_head(figures.mujoco.as_deref(), out)?;
+        print_head(engine.as_ref(), out)?;
     }
     for (name, path) in models {
-        let row = measure(arguments, &config, mujoco.as_mut(), name, path, &mut figures)?;
+        let row = measure(arguments, &config, engine.as_mut(), name, path, &mut figures)?;
         if table {
             print_row(&row, out)?;
         }
@@ -123,13 +134,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     Ok(if failed { Exit::Failed } else { Exit::Success })
 }
 
-fn start_mujoco(python: &str) -> Result<MujocoProcess, Failure> {
-    MujocoProcess::start(python).map_err(|error| {
+fn start(engine: Engine, python: &str) -> Result<EngineProcess, Failure> {
+    EngineProcess::start(engine, python).map_err(|error| {
+        let install = engine.install();
         let help = match error {
-            MujocoError::Start { .. } => {
-                format!("install Python, or give its path by --python; then `{INSTALL}`")
+            EngineError::Start { .. } => {
+                format!("install Python, or give its path by --python; then `{install}`")
             }
-            _ => format!("install it: {python} -m {INSTALL}"),
+            _ => format!("install it: {python} -m {install}"),
         };
         Failure::file(error.to_string(), Some(&help))
     })
@@ -139,12 +151,13 @@ fn start_mujoco(python: &str) -> Result<MujocoProcess, Failure> {
 fn measure(
     arguments: &Arguments,
     config: &BenchConfig,
-    mujoco: Option<&mut MujocoProcess>,
+    engine: Option<&mut EngineProcess>,
     name: String,
     path: PathBuf,
     figures: &mut Figures,
 ) -> Result<Row, Failure> {
-    let mut row = Row { name, nv: 0, nu: 0, message: String::new(), measurements: Vec::new() };
+    let outcome = Outcome::default();
+    let mut row = Row { name, nv: 0, nu: 0, message: String::new(), outcome };
     let mut model = match dualstep::mjcf::load_model(&path) {
         Ok(model) => model,
         Err(error) => {
@@ -156,17 +169,17 @@ fn measure(
     figures.disableflags = model.opt.disableflags;
     (row.nv, row.nu) = (model.nv, model.nu);
     let keyframe = (model.nkey > 0).then_some(0);
-    let bar = style::progress(0, "batches");
+    let bar = style::progress(0, "turns");
     bar.set_message(row.name.clone());
     let subject = Subject { model, path, keyframe };
-    let result = bench::bench(&subject, config, mujoco, &mut |done, total| {
+    let result = bench::bench(&subject, config, engine, &mut |done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();
     match result {
-        Ok(measurements) => row.measurements = measurements,
-        Err(BenchError::Mujoco(error @ MujocoError::Broken(_))) => {
+        Ok(outcome) => row.outcome = outcome,
+        Err(BenchError::Engine(error @ EngineError::Broken(_))) => {
             return Err(Failure::file(error.to_string(), None));
         }
         Err(error) => row.message = error.to_string(),
@@ -174,39 +187,48 @@ fn measure(
     Ok(row)
 }
 
-fn print_head(mujoco: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
+/// Width of the column of function names.
+const NAMES: usize = 26;
+
+fn print_head(engine: Option<&EngineProcess>, out: &mut dyn Write) -> Result<(), Failure> {
     style::warn_unoptimized(out)?;
-    write!(out, "{BOLD}{:<32} {:>3} {:>3}  {:<14} {:>11}", "model", "nv", "nu", "", "dualstep")?;
-    if let Some(version) = mujoco {
-        write!(out, " {:>13}  ratio [quartiles]", format!("MuJoCo {version}"))?;
+    write!(out, "{BOLD}{:<32} {:>3} {:>3}  {:<NAMES$} {:>9}", "model", "nv", "nu", "", "dualstep")?;
+    if let Some(process) = engine {
+        let theirs = format!("{} {}", process.engine.name(), process.version);
+        write!(out, "  {theirs:>31}  ratio [quartiles]      faster")?;
     }
     writeln!(out, "{BOLD:#}")?;
     Ok(())
 }
 
 fn print_row(row: &Row, out: &mut dyn Write) -> Result<(), Failure> {
-    let Row { name, nv, nu, message, .. } = row;
+    let Row { name, nv, nu, message, outcome } = row;
     let mut head = format!("{name:<32} {nv:>3} {nu:>3}");
     if !message.is_empty() {
         writeln!(out, "{head}  {RED}{message}{RED:#}")?;
         return Ok(());
     }
-    for measurement in &row.measurements {
+    for measurement in &outcome.measurements {
         let ours = micros(&measurement.ours_us);
-        write!(out, "{head}  {DIM}{:<14}{DIM:#} {ours:>11}", measurement.task.name())?;
-        if let Some(theirs) = &measurement.mujoco_us {
-            write!(out, " {:>13}", micros(theirs))?;
+        write!(out, "{head}  {DIM}{:<NAMES$}{DIM:#} {ours:>9}", measurement.method.name())?;
+        if let (Some(theirs), Some(function)) = (&measurement.theirs_us, measurement.counterpart) {
+            write!(out, "  {DIM}{function:>21}{DIM:#} {:>9}", micros(theirs))?;
         }
         if let Some(ratio) = &measurement.ratio {
             let color = if ratio.median <= 1.0 { GREEN } else { YELLOW };
-            write!(out, "  {color}{:.2}×{color:#} ", ratio.median)?;
-            write!(out, "{DIM}[{:.2} – {:.2}]{DIM:#}", ratio.q1, ratio.q3)?;
+            let quartiles = format!("[{:.3} – {:.3}]", ratio.q1, ratio.q3);
+            write!(out, "  {color}{:.3}{color:#} {DIM}{quartiles}{DIM:#}", ratio.median)?;
+            write!(out, " {:>8.2}×", 1.0 / ratio.median)?;
         }
         if let Some(text) = &measurement.message {
             write!(out, "  {DIM}{text}{DIM:#}")?;
         }
         writeln!(out)?;
         head = " ".repeat(head.chars().count());
+    }
+    if let Some(agreement) = &outcome.agreement {
+        let worst = style::number(agreement.worst());
+        writeln!(out, "{head}  {DIM}qacc and its derivatives agree to {worst}{DIM:#}")?;
     }
     Ok(())
 }
