@@ -85,6 +85,7 @@
 //! | [`collision`] | which geoms touch, and where: filters, colliders, contact parameters |
 //! | [`smooth`] | the stages, one algorithm per file |
 //! | [`constraint`] | rows of equalities, friction loss, limits and contacts |
+//! | [`solver`] | constraint forces and accelerations: Newton, CG, PGS |
 //! | [`energy`](mod@energy), [`sensor`] | potential and kinetic energy; sensors |
 //! | [`integrate`] | Euler, RK4, implicit, implicitfast, implicit in springs and dampers |
 //! | [`forward`](mod@forward) | the pipeline: lists of calls |
@@ -105,6 +106,7 @@ pub mod data;
 pub mod collision;
 pub mod smooth;
 pub mod constraint;
+pub mod solver;
 pub mod energy;
 pub mod sensor;
 pub mod integrate;

@@ -1,6 +1,6 @@
 //! Nothing is allocated after construction: not in a step, with any integrator, nor in forward and inverse
-//! dynamics, nor in a linearization by any method. A counting allocator checks it on every model of the project,
-//! among them ones with tendons, muscles and all kinds of sensors.
+//! dynamics, nor in the constraint solver, nor in a linearization by any method. A counting allocator checks it on
+//! every model of the project, among them ones with tendons, muscles and all kinds of sensors.
 //!
 //! Fails when, for example, a stage collects into a vector, or `RK4` clones a state instead of copying into
 //! its scratch. (A binary of its own, because the allocator is global.)
@@ -10,8 +10,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::Path;
 
-use dualstep::model::Integrator;
+use dualstep::collision::{Contact, Exclude};
+use dualstep::constraint::{Efc, EfcState, EfcType};
+use dualstep::model::{Integrator, SolverType};
 use dualstep::scalar::Dual;
+use dualstep::solver::{SolverWorkspace, solve};
 use dualstep::{Data, Model, Scalar, forward, inverse, step};
 use dualstep_derivatives::{
     DerivativeConfig, Method, SensorDeriv, Transition, TransitionWorkspace, mjd_sensors,
@@ -161,5 +164,66 @@ fn nothing_is_allocated_when_a_step_fails() {
         *last = f64::NAN;
         let n = allocations(|| assert!(step(&m, &mut d).is_err()));
         assert_eq!(n, 0, "{name}");
+    }
+}
+
+/// Rows of all kinds with entries here and there, the last six of them two elliptic contacts.
+fn rows<T: Scalar>(m: &Model) -> (Efc<T>, Vec<Contact<T>>) {
+    use EfcType::{ContactElliptic, Equality, FrictionDof, LimitJoint};
+    let mut efc = Efc::<T>::new(m.nv, 16);
+    efc.kind =
+        [&[Equality; 2][..], &[FrictionDof; 3], &[LimitJoint; 4], &[ContactElliptic; 6]].concat();
+    let n = efc.kind.len();
+    (efc.ne, efc.nf, efc.nl, efc.nefc) = (2, 3, 4, n);
+    efc.id = (0..n).map(|i| usize::from(i >= n - 3)).collect();
+    let entry = |k: usize| if k.is_multiple_of(3) { 0.0 } else { (k as f64 * 0.7).sin() };
+    efc.J = (0..n * m.nv).map(|k| T::lift(entry(k))).collect();
+    efc.R = vec![T::lift(0.1); n];
+    efc.D = vec![T::lift(10.0); n];
+    efc.aref = (0..n).map(|i| T::lift(1.0 + i as f64)).collect();
+    efc.frictionloss = vec![0.2; n];
+    efc.force = vec![T::zero(); n];
+    efc.state = vec![EfcState::Satisfied; n];
+    let axis = nalgebra::Vector3::zeros();
+    let contact = Contact {
+        dist: T::zero(),
+        pos: axis,
+        frame: [axis; 3],
+        includemargin: 0.0,
+        friction: [1.0; 5],
+        solref: [0.0; 2],
+        solreffriction: [0.0; 2],
+        solimp: [0.0; 5],
+        dim: 3,
+        geom: [0; 2],
+        exclude: Exclude::default(),
+        mu: 1.0,
+        efc_address: None,
+    };
+    (efc, vec![contact; 2])
+}
+
+fn check_solver<T: Scalar>(m: &Model) {
+    let mut d = Data::<T>::new(m);
+    forward(m, &mut d).unwrap();
+    let (mut efc, contacts) = rows::<T>(m);
+    let mut ws = SolverWorkspace::new(m, efc.nefc);
+    let n = allocations(|| {
+        for _ in 0..2 {
+            solve(m, &mut d, &mut efc, &contacts, &mut ws);
+        }
+    });
+    assert!(ws.stats.niter > 0 && ws.stats.noslip_niter > 0, "{:?}", ws.stats);
+    assert_eq!(n, 0, "{:?}", m.opt.solver);
+}
+
+#[test]
+fn nothing_is_allocated_by_the_solver() {
+    let (_, mut m) = models().into_iter().find(|(name, _)| name.ends_with("humanoid.xml")).unwrap();
+    m.opt.noslip_iterations = 3;
+    for solver in [SolverType::Newton, SolverType::Cg, SolverType::Pgs] {
+        m.opt.solver = solver;
+        check_solver::<f64>(&m);
+        check_solver::<Dual<8>>(&m);
     }
 }

@@ -10,5 +10,6 @@ mod mistakes;
 mod mjcf;
 mod order;
 mod scalars;
+mod solver;
 mod support;
 mod tidy;

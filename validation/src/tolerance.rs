@@ -26,6 +26,13 @@ pub const DUAL_VALUE: f64 = 1e-13;
 /// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
 /// of the values, amplified by stiff actuators and second derivatives.
 pub const DUAL_DERIVATIVE: f64 = 1e-6;
+/// Minimum of the constraint solver: both reach it to the conditioning of M + JᵀDJ times rounding, and the
+/// oracle stops a little before.
+pub const CONVERGED: f64 = 1e-6;
+/// The same by PGS after 2000 sweeps: it converges linearly.
+pub const CONVERGED_PGS: f64 = 1e-3;
+/// Derivatives of the solver's minimum on dual numbers against Richardson's differences of tight solves.
+pub const DUAL_MINIMUM: f64 = 1e-7;
 /// The closed form of a linearization against dual numbers: rounding, amplified by M⁻¹ and by the stages of RK4.
 pub const CLOSED_FORM: f64 = 1e-11;
 /// Differences extrapolated twice from nudges of 4e-3 to 1e-3: rounding, 1e-16/1e-3 times the values, with factors of
