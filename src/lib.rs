@@ -81,6 +81,7 @@
 //! | [`model`] | [`Model`]: everything constant, always `f64` |
 //! | [`linalg`] | LᵀDL along the tree, dense LU, solves on duals |
 //! | [`data`] | [`Data`]: state, inputs, and every quantity computed from them |
+//! | [`collision`](mod@collision) | which geoms touch, and where: filters, colliders, contact parameters |
 //! | [`smooth`] | the stages, one algorithm per file |
 //! | [`energy`](mod@energy), [`sensor`] | potential and kinetic energy; sensors |
 //! | [`integrate`] | Euler, RK4, implicit, implicitfast, implicit in springs and dampers |
@@ -99,6 +100,7 @@ pub mod math;
 pub mod model;
 pub mod linalg;
 pub mod data;
+pub mod collision;
 pub mod smooth;
 pub mod energy;
 pub mod sensor;

@@ -1,0 +1,20 @@
+//! Collision detection: which geoms touch, where, and what their contacts are made of.
+//!
+//! ```text
+//! broad phase    pairs of bodies whose boxes overlap, sorted
+//! filters        excluded, explicit pairs, welded together, parent and child, contact bits, spheres
+//! narrow phase   a collider for each pair of shapes: distance, position, normal
+//! contacts       parameters of the pair, frames
+//! ```
+//!
+//! Everything is evaluated on `T`; what is chosen (bodies, features, branches) is chosen on real parts. So a
+//! run on dual numbers finds the contacts of the real run, and their derivatives.
+
+pub mod broad;
+pub mod contact;
+mod driver;
+pub mod narrow;
+pub mod primitive;
+
+pub use contact::{Contact, ContactParams, Exclude, Touch};
+pub use driver::{Collision, collision};
