@@ -15,7 +15,7 @@ struct Bounds {
 
 /// Memory of the broad phase.
 #[derive(Clone, Debug, Default)]
-pub struct BroadPhase {
+pub(crate) struct BroadPhase {
     bounds: Vec<Bounds>,
     /// Pairs of bodies, the smaller number first, ascending, each once.
     pub pair: Vec<[usize; 2]>,
@@ -23,7 +23,7 @@ pub struct BroadPhase {
 
 impl BroadPhase {
     /// Memory for a model.
-    pub fn new(m: &Model) -> Self {
+    pub(crate) fn new(m: &Model) -> Self {
         Self { bounds: Vec::with_capacity(m.nbody), pair: Vec::with_capacity(2 * m.nbody) }
     }
 }
@@ -38,7 +38,7 @@ impl BroadPhase {
 ///
 /// Source: Baraff, Witkin, *Dynamic simulation of non-penetrating flexible bodies*, SIGGRAPH 1992;
 /// MuJoCo `mj_broadphase`.
-pub fn broad_phase<T: Scalar>(m: &Model, d: &Data<T>, broad: &mut BroadPhase) {
+pub(crate) fn broad_phase<T: Scalar>(m: &Model, d: &Data<T>, broad: &mut BroadPhase) {
     let BroadPhase { bounds, pair } = broad;
     pair.clear();
     let mut push = |a: usize, b: usize| {
@@ -86,7 +86,7 @@ fn is_everywhere(m: &Model, b: usize) -> bool {
 /// Parents and children collide if the filter is disabled, or if one of them is the world (or welded to it).
 ///
 /// Source: MuJoCo manual, "Selection"; `filterBodyPair`.
-pub fn keep_body_pair(m: &Model, a: usize, b: usize) -> bool {
+pub(crate) fn keep_body_pair(m: &Model, a: usize, b: usize) -> bool {
     let weld = [a, b].map(|body| m.body_weldid[body]);
     if weld[0] == weld[1] || weld.iter().all(|&w| m.body_dofnum[w] == 0) {
         return false;

@@ -2,7 +2,7 @@
 
 use super::broad::{BroadPhase, broad_phase};
 use super::contact::{Contact, ContactParams, Touch, margin_gap};
-use super::narrow::{collide, has_collider};
+use super::narrow::{Narrow, has_collider};
 use crate::data::Data;
 use crate::model::options::disable;
 use crate::model::{GeomType, Model};
@@ -22,6 +22,7 @@ pub struct Collision<T: Scalar> {
     broad: BroadPhase,
     candidate: Vec<Candidate>,
     touch: Vec<Touch<T>>,
+    narrow: Narrow<T>,
 }
 
 /// A pair of geoms for the narrow phase, ordered by type, and the explicit pair it comes from.
@@ -40,6 +41,7 @@ impl<T: Scalar> Collision<T> {
             broad: BroadPhase::new(m),
             candidate: Vec::with_capacity(m.ngeom + m.npair),
             touch: Vec::with_capacity(MAX_TOUCHES),
+            narrow: Narrow::new(m),
         }
     }
 }
@@ -70,7 +72,7 @@ pub fn collision<T: Scalar>(m: &Model, d: &Data<T>, found: &mut Collision<T>) {
         }
         let (margin, gap) = margin_gap(m, candidate.geom, candidate.pair);
         found.touch.clear();
-        collide(m, d, candidate.geom, margin + gap, &mut found.touch);
+        found.narrow.collide(m, d, candidate.geom, margin + gap, &mut found.touch);
         if !found.touch.is_empty() {
             let params = ContactParams::new(m, candidate.geom, candidate.pair);
             let contacts = found.touch.iter().map(|touch| params.contact(candidate.geom, touch));

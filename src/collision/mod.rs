@@ -10,11 +10,13 @@
 //! Everything is evaluated on `T`; what is chosen (bodies, features, branches) is chosen on real parts. So a
 //! run on dual numbers finds the contacts of the real run, and their derivatives.
 
-pub mod broad;
-pub mod contact;
+mod broad;
+mod contact;
+mod convex;
 mod driver;
-pub mod narrow;
-pub mod primitive;
+mod narrow;
+mod primitive;
 
-pub use contact::{Contact, ContactParams, Exclude, Touch};
+pub use contact::{Contact, ContactParams, Exclude, MINMU, Touch, make_frame, margin_gap};
 pub use driver::{Collision, collision};
+pub use narrow::has_collider;

@@ -4,10 +4,12 @@
 //! - [`compare`] says how far two arrays are apart, for vectors, rotations and inertias;
 //! - [`tolerance`] says how far they may be, with a reason each;
 //! - [`conform`](mod@conform) compares whole models with their golden data, stage by stage;
+//! - [`contacts`] matches and compares contacts;
 //! - [`random_tree`] makes models for identities that hold on every tree.
 
 pub mod compare;
 pub mod conform;
+pub mod contacts;
 pub mod golden;
 pub mod random_tree;
 pub mod tolerance;

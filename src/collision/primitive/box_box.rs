@@ -58,7 +58,7 @@ enum Axis {
 }
 
 /// At most eight contacts.
-pub fn box_box<T: Scalar>(
+pub(crate) fn box_box<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     first: &Placed<T>,

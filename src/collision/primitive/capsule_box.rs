@@ -43,7 +43,7 @@ enum Feature<T: Scalar> {
 }
 
 /// At most two contacts.
-pub fn capsule_box<T: Scalar>(
+pub(crate) fn capsule_box<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     capsule: &Placed<T>,

@@ -69,7 +69,7 @@ impl<T: Scalar> Segments<T> {
 /// of the shadow that one throws on the other, at most two.
 ///
 /// Source: MuJoCo `mjc_CapsuleCapsule`; Ericson, *Real-Time Collision Detection* (2005), 5.1.9.
-pub fn capsule_capsule<T: Scalar>(
+pub(crate) fn capsule_capsule<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     first: &Placed<T>,

@@ -14,29 +14,29 @@ mod plane_sphere;
 mod sphere_box;
 mod sphere_capsule;
 mod sphere_cylinder;
-pub mod sphere_sphere;
+pub(crate) mod sphere_sphere;
 
 use nalgebra::{Matrix3, Vector3};
 
-pub use box_box::box_box;
-pub use capsule_box::capsule_box;
-pub use capsule_capsule::capsule_capsule;
-pub use plane_box::plane_box;
-pub use plane_capsule::plane_capsule;
-pub use plane_convex::{plane_ellipsoid, plane_mesh};
-pub use plane_cylinder::plane_cylinder;
-pub use plane_sphere::plane_sphere;
-pub use sphere_box::sphere_box;
-pub use sphere_capsule::sphere_capsule;
-pub use sphere_cylinder::sphere_cylinder;
-pub use sphere_sphere::sphere_sphere;
+pub(crate) use box_box::box_box;
+pub(crate) use capsule_box::capsule_box;
+pub(crate) use capsule_capsule::capsule_capsule;
+pub(crate) use plane_box::plane_box;
+pub(crate) use plane_capsule::plane_capsule;
+pub(crate) use plane_convex::{plane_ellipsoid, plane_mesh};
+pub(crate) use plane_cylinder::plane_cylinder;
+pub(crate) use plane_sphere::plane_sphere;
+pub(crate) use sphere_box::sphere_box;
+pub(crate) use sphere_capsule::sphere_capsule;
+pub(crate) use sphere_cylinder::sphere_cylinder;
+pub(crate) use sphere_sphere::sphere_sphere;
 
 use crate::MINVAL;
 use crate::scalar::Scalar;
 
 /// A shape in the world.
 #[derive(Clone, Copy, Debug)]
-pub struct Placed<'a, T: Scalar> {
+pub(crate) struct Placed<'a, T: Scalar> {
     /// Position of its frame \[m\].
     pub pos: &'a Vector3<T>,
     /// Orientation of its frame.
@@ -48,7 +48,7 @@ pub struct Placed<'a, T: Scalar> {
 impl<T: Scalar> Placed<'_, T> {
     /// Axis `i` of its frame.
     #[inline]
-    pub fn axis(&self, i: usize) -> Vector3<T> {
+    pub(crate) fn axis(&self, i: usize) -> Vector3<T> {
         self.mat.column(i).into_owned()
     }
 }

@@ -12,7 +12,7 @@ const MAX_CORNERS: usize = 4;
 /// Corners of the lower half of the box, in the order of their signs, at most four.
 ///
 /// Source: MuJoCo `mjc_PlaneBox`.
-pub fn plane_box<T: Scalar>(
+pub(crate) fn plane_box<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     plane: &Placed<T>,

@@ -7,7 +7,7 @@ use crate::scalar::Scalar;
 /// The spheres at both ends against the plane, at most two contacts. The first tangent follows the axis.
 ///
 /// Source: MuJoCo `mjc_PlaneCapsule`.
-pub fn plane_capsule<T: Scalar>(
+pub(crate) fn plane_capsule<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     plane: &Placed<T>,

@@ -16,7 +16,7 @@ const SAME_PLACE: f64 = 0.3;
 /// The lowest point of the ellipsoid, at most one contact.
 ///
 /// The support point in direction d is S²d / |S d|, S the semi-axes. Source: MuJoCo `mjc_PlaneConvex`.
-pub fn plane_ellipsoid<T: Scalar>(
+pub(crate) fn plane_ellipsoid<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     plane: &Placed<T>,
@@ -31,8 +31,8 @@ pub fn plane_ellipsoid<T: Scalar>(
 /// The lowest vertex of the convex hull, and those of its neighbours (of all other vertices where the mesh
 /// has no hull) that are within the margin and not close to it; at most three contacts.
 ///
-/// Source: MuJoCo `mjc_PlaneConvex`.
-pub fn plane_mesh<T: Scalar>(
+/// Source: MuJoCo 3.12 `mjc_PlaneConvex`; 4.0 may choose other vertices for the second and further contacts.
+pub(crate) fn plane_mesh<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     plane: &Placed<T>,

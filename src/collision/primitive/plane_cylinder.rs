@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 /// other, and two points on the rim of the near disk, so that the three make an equilateral triangle.
 ///
 /// Source: MuJoCo `mjc_PlaneCylinder`.
-pub fn plane_cylinder<T: Scalar>(
+pub(crate) fn plane_cylinder<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     plane: &Placed<T>,

@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 /// contact, however deep the sphere is.
 ///
 /// Source: MuJoCo `mjc_PlaneSphere`.
-pub fn plane_sphere<T: Scalar>(
+pub(crate) fn plane_sphere<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     origin: &Vector3<T>,

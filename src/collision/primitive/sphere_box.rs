@@ -10,7 +10,7 @@ use crate::scalar::Scalar;
 /// At most one contact: with the nearest point of the box, or, if the centre is inside, with the nearest face.
 ///
 /// Source: MuJoCo `mjc_SphereBox`.
-pub fn sphere_box<T: Scalar>(
+pub(crate) fn sphere_box<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     sphere: &Ball<T>,

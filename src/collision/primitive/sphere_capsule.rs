@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 /// The sphere against the sphere around the nearest point of the capsule's segment, at most one contact.
 ///
 /// Source: MuJoCo `mjc_SphereCapsule`.
-pub fn sphere_capsule<T: Scalar>(
+pub(crate) fn sphere_capsule<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     sphere: &Placed<T>,

@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 /// the cylinder, with what is nearest.
 ///
 /// Source: MuJoCo `mjc_SphereCylinder`.
-pub fn sphere_cylinder<T: Scalar>(
+pub(crate) fn sphere_cylinder<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     sphere: &Placed<T>,

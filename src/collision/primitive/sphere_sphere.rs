@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 
 /// A sphere on its own or inside another shape.
 #[derive(Clone, Copy, Debug)]
-pub struct Ball<T: Scalar> {
+pub(crate) struct Ball<T: Scalar> {
     /// Centre \[m\].
     pub center: Vector3<T>,
     /// Radius \[m\].
@@ -19,7 +19,7 @@ pub struct Ball<T: Scalar> {
 
 impl<T: Scalar> Ball<T> {
     /// The shape itself, if it is a sphere; otherwise the sphere of its first size around its centre.
-    pub fn of(placed: &Placed<T>) -> Self {
+    pub(crate) fn of(placed: &Placed<T>) -> Self {
         Self { center: *placed.pos, radius: placed.size.x, axis: placed.axis(2) }
     }
 }
@@ -28,7 +28,12 @@ impl<T: Scalar> Ball<T> {
 /// the world's x axis if these are parallel.
 ///
 /// Source: MuJoCo `mjc_SphereSphere`.
-pub fn sphere_sphere<T: Scalar>(out: &mut Vec<Touch<T>>, margin: f64, a: &Ball<T>, b: &Ball<T>) {
+pub(crate) fn sphere_sphere<T: Scalar>(
+    out: &mut Vec<Touch<T>>,
+    margin: f64,
+    a: &Ball<T>,
+    b: &Ball<T>,
+) {
     let offset = b.center - a.center;
     let reach = margin + a.radius + b.radius;
     if offset.norm_squared().re() > reach * reach {
