@@ -2,6 +2,8 @@
 //! dynamics. A counting allocator checks it on every model of the project, among them ones with tendons,
 //! muscles and all kinds of sensors.
 //!
+//! The same for a linearization in closed form.
+//!
 //! Fails when, for example, a stage collects into a vector, or `RK4` clones a state instead of copying into
 //! its scratch. (A binary of its own, because the allocator is global.)
 #![expect(unsafe_code, reason = "an allocator is an unsafe trait; this one only counts")]
@@ -13,6 +15,10 @@ use std::path::Path;
 use dualstep::model::Integrator;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar, forward, inverse, step};
+use dualstep_derivatives::{
+    DerivativeConfig, Method, SensorDeriv, Transition, TransitionWorkspace, mjd_sensors,
+    mjd_transition_into,
+};
 
 /// The system's allocator, which counts calls by thread.
 struct Counting;
@@ -86,6 +92,9 @@ fn check<T: Scalar>(what: &str, m: &Model) {
     assert_eq!(n, 0, "{what}: allocations in three steps");
     let n = allocations(|| forward(m, &mut d).unwrap());
     assert_eq!(n, 0, "{what}: allocations in forward dynamics");
+    let mut sensors = SensorDeriv::new(m);
+    let n = allocations(|| mjd_sensors(m, &d, &mut sensors));
+    assert_eq!(n, 0, "{what}: allocations in the derivatives of sensors");
     // refused, without allocating, where there is no discrete inverse
     let n = allocations(|| {
         let _ = inverse::inverse(m, &mut d);
@@ -111,6 +120,26 @@ fn nothing_is_allocated_after_construction() {
             m.opt.integrator = integrator;
             check::<f64>(&format!("{name}, {integrator:?}"), &m);
             check::<Dual<8>>(&format!("{name}, {integrator:?}, duals"), &m);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_allocated_by_a_linearization_in_closed_form() {
+    for (name, m) in models() {
+        for integrator in INTEGRATORS {
+            let mut m = m.clone();
+            m.opt.integrator = integrator;
+            let mut d = Data::<f64>::new(&m);
+            d.qvel.fill(0.1);
+            d.ctrl.fill(0.2);
+            let config = DerivativeConfig::by(Method::Analytic);
+            let mut workspace = TransitionWorkspace::new(&m, &config).unwrap();
+            let mut transition = Transition::new(&m);
+            let n = allocations(|| {
+                mjd_transition_into(&m, &d, &mut workspace, &mut transition).unwrap();
+            });
+            assert_eq!(n, 0, "{name}, {integrator:?}: allocations in a linearization");
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Tests of the whole workspace, one binary.
 
 mod collision;
+mod derivatives;
 mod determinism;
 mod errors;
 mod golden;
 mod identities;
+mod mistakes;
 mod mjcf;
 mod order;
 mod scalars;

@@ -22,7 +22,7 @@ use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionErr
 use crate::quat::mjd_integrate_pos;
 use crate::rk4::{self, Rk4Workspace};
 use crate::sensor::{SensorDeriv, mjd_sensors, mjd_sensors_from};
-use crate::smooth::{Forces, SmoothDeriv, mjd_smooth};
+use crate::smooth::{SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
 
 /// What the closed form does not cover in a model; none if it covers all of A and B.
@@ -179,13 +179,13 @@ fn state(
         }
         implicit.factor(m, &w.d).map_err(|e| TransitionError::Step(e.into()))?;
         implicit.solve_many(m, &mut w.acc, 1);
-        mjd_smooth(m, &w.d, &w.acc, Forces::All, &mut w.smooth);
+        mjd_smooth(m, &w.d, &w.acc, &mut w.smooth);
         implicit.second_order(m, &w.d, &w.acc, &mut w.smooth);
         w.smooth.gather(m, &w.wanted.columns, &mut w.block);
         implicit.solve_many(m, &mut w.block, n);
     } else {
         acceleration(m, w);
-        mjd_smooth(m, &w.d, &w.acc, Forces::All, &mut w.smooth);
+        mjd_smooth(m, &w.d, &w.acc, &mut w.smooth);
         w.smooth.gather(m, &w.wanted.columns, &mut w.block);
         diagonal_slopes(m, w);
         tree_ldl::solve_many(m, &w.H, &w.H_inv, &mut w.block, n);

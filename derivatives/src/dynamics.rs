@@ -10,7 +10,7 @@ use dualstep::{Data, Model, Scalar, StepError};
 use num_dual::Dual64;
 
 use crate::columns::ncolumns;
-use crate::smooth::{Forces, SmoothDeriv, minus_inverse, mjd_smooth};
+use crate::smooth::{SmoothDeriv, minus_inverse, mjd_smooth};
 
 /// Derivatives of inverse dynamics, and the scratch to compute them, allocated once.
 ///
@@ -88,7 +88,7 @@ impl<T: Scalar> AccelerationDeriv<T> {
 ///
 /// Source: Carpentier and Mansard 2018, eq. 10. Cost O(nv² · depth).
 pub fn mjd_acceleration<T: Scalar>(m: &Model, d: &Data<T>, out: &mut AccelerationDeriv<T>) {
-    mjd_smooth(m, d, &d.qacc, Forces::All, &mut out.forces);
+    mjd_smooth(m, d, &d.qacc, &mut out.forces);
     out.forces.gather(m, &out.columns, &mut out.block);
     tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ncolumns(m));
 }

@@ -11,7 +11,7 @@
 //! [`Transition`] holds the matrices, the names of rows and columns, and says of each column where it comes from
 //! and whether the state is at a kink. [`linearize_trajectory`] linearizes all
 //! states of a trajectory in parallel.
-//! The state tangent is in [`tangent`].
+//! The state tangent is in [`tangent`]; [`check`] compares linearizations.
 //!
 //! What the closed form is made of can be had by itself, and is generic over the scalar:
 //!
@@ -46,8 +46,10 @@ pub mod analytic;
 
 pub mod transition;
 pub mod trajectory;
+pub mod check;
 
 pub use analytic::{AnalyticWorkspace, mjd_transition_analytic};
+pub use check::{fd_convergence_check, max_relative_error, validate_analytical_vs_fd};
 pub use dual::mjd_transition_dual;
 pub use dualstep::smooth::qderiv::{QDeriv, mjd_smooth_vel};
 pub use dynamics::{

@@ -73,15 +73,6 @@ impl<T: Scalar> SmoothDeriv<T> {
     }
 }
 
-/// Which forces to differentiate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forces {
-    /// All smooth forces, and the inertia.
-    All,
-    /// Actuators and passive forces only.
-    ActuatorPassive,
-}
-
 /// Derivatives of `qfrc_smooth` by position, into `out.dq` (nv × nv): those of actuators, springs, gravity
 /// compensation and applied forces minus that of the bias. The other matrices of `out` follow with it.
 ///
@@ -90,7 +81,7 @@ pub enum Forces {
 /// Source: what MuJoCo's `mjd_smooth_vel` leaves out; see [`mjd_smooth`] at no acceleration.
 pub fn mjd_smooth_pos<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T>) {
     let rest = std::mem::take(&mut out.rest);
-    mjd_smooth(m, d, &rest, Forces::All, out);
+    mjd_smooth(m, d, &rest, out);
     out.rest = rest;
 }
 
@@ -102,13 +93,7 @@ pub fn mjd_smooth_pos<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SmoothDeriv<T
 /// A force that is clamped has zero derivative; actuators of a tendon whose total force is limited share the limit.
 ///
 /// Source: see [`crate::rne_pos`]; springs, dampers, actuators by the chain rule.
-pub fn mjd_smooth<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    qacc: &[T],
-    forces: Forces,
-    out: &mut SmoothDeriv<T>,
-) {
+pub fn mjd_smooth<T: Scalar>(m: &Model, d: &Data<T>, qacc: &[T], out: &mut SmoothDeriv<T>) {
     for x in [&mut out.dq, &mut out.dv, &mut out.da, &mut out.du] {
         x.fill(T::zero());
     }
@@ -123,10 +108,8 @@ pub fn mjd_smooth<T: Scalar>(
         springs(m, d, out);
         dampers(m, d, out);
     }
-    if forces == Forces::All {
-        applied(m, d, out);
-        bias(m, d, qacc, out);
-    }
+    applied(m, d, out);
+    bias(m, d, qacc, out);
 }
 
 /// −∂/∂(q, v) of inverse dynamics `M a + bias − passive` into `out.dq` and `out.dv`.

@@ -3,15 +3,27 @@
 //! - [`rollout`]: many steps under given controls
 //! - [`record`]: states, trajectories and linearizations in `.npz` files, with documented keys
 //! - [`linear`]: eigenvalues and controllability of a linearization
-//! - [`plot`]: trajectories over time as SVG
+//! - [`plot`]: trajectories over time, and figures of numbers against numbers, as SVG
+//! - [`mod@report`]: the report of a validation of derivatives
 //! - [`tree_view`]: the kinematic tree in text
 //! - [`coverage`]: what a model contains that a simulation leaves out
 //! - [`mod@bench`]: our times beside MuJoCo's
+//! - [`config`]: configurations of experiments
+//! - [`findings`]: what experiments find, and how it is kept; [`fit`]: slopes
+//! - [`studies`]: runnable experiments on convergence
+//! - [`papers`]: claims of papers, and what became of them; [`stopwatch`]: times of several functions in one run
 
 pub mod bench;
+pub mod config;
 pub mod coverage;
+pub mod findings;
+pub mod fit;
 pub mod linear;
+pub mod papers;
 pub mod plot;
 pub mod record;
+pub mod report;
 pub mod rollout;
+pub mod stopwatch;
+pub mod studies;
 pub mod tree_view;

@@ -59,7 +59,9 @@ const CART: &str = r#"<mujoco model="cart pole">
 #[test]
 fn help_has_examples_and_exit_codes() {
     let cli = Cli::new("help");
-    for command in ["info", "simulate", "linearize", "conform", "bench"] {
+    for command in
+        ["info", "simulate", "linearize", "validate", "conform", "bench", "experiment", "paper"]
+    {
         let (code, out, _) = cli.run(&[command, "--help"]);
         assert_eq!(code, 0);
         assert!(out.contains("Examples:") && out.contains("Exit codes:"), "{command}: {out}");
@@ -147,6 +149,63 @@ fn wrong_states_and_controls_are_named() {
 }
 
 #[test]
+fn validate_writes_a_report_that_needs_nothing_else() {
+    let cli = Cli::new("validate");
+    cli.write("cart.xml", CART);
+    let arguments =
+        ["validate", "cart.xml", "--states", "2", "--out", "report", "--disable", "limit"];
+    let (code, out, err) = cli.run(&arguments);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("cart pole") && out.contains("pass"), "{out}");
+    let read = |file: &str| std::fs::read_to_string(cli.folder.join("report").join(file)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+    assert_eq!(json["verdict"], "pass");
+    assert_eq!(json["options"]["replaced"][0], "without limit");
+    let report = &json["models"][0]["report"];
+    assert_eq!(report["states"].as_array().unwrap().len(), 4, "reference, keyframe, two random");
+    assert_eq!(report["cases"].as_array().unwrap().len(), 5);
+    let html = read("report.html");
+    // styles and figures are in it: nothing is loaded, nothing is run
+    for outside in ["<script", "<link", "<img", "src=", "href=\"http", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let parts =
+        ["<svg", "∂v⁺/∂q", "hinge.v", "keyframe tilted", "1e-11", "Method", "not exercised"];
+    let markdown = read("report.md");
+    for part in parts {
+        assert!(html.contains(part), "{part}");
+        assert!(part == "<svg" || part == "Method" || markdown.contains(part), "{part}");
+    }
+    let (code, out, _) = cli.run(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(code, 0);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap()["verdict"], "pass");
+    // of several models, those that load are reported
+    cli.write("cut.xml", &CART[..300]);
+    let (code, out, _) = cli.run(&["validate", "cart.xml", "cut.xml", "--states", "1"]);
+    assert_eq!(code, 3, "{out}");
+    assert!(out.contains("! cut.xml: cut.xml") && out.contains("pass"), "{out}");
+    assert_eq!(cli.run(&["validate", "cut.xml"]).0, 3);
+}
+
+#[test]
+fn validate_fails_where_an_error_is_above_its_tolerance() {
+    let cli = Cli::new("invalid");
+    cli.write("cart.xml", CART);
+    let output = Command::new(env!("CARGO_BIN_EXE_dualstep"))
+        .args(["validate", "cart.xml", "--states", "1"])
+        .current_dir(&cli.folder)
+        // rounding errors are never exactly zero
+        .env("SIM_TOL_SCALE", "0")
+        .output()
+        .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    assert!(out.contains("× cart pole, Euler: centred differences of ∂v⁺/∂q is"), "{out}");
+    let html = cli.folder.join("validation-report/report.html");
+    assert!(std::fs::read_to_string(html).unwrap().contains("1 of 1 model exceeds a tolerance"));
+}
+
+#[test]
 fn bench_without_python_says_what_to_install() {
     let cli = Cli::new("bench");
     cli.write("cart.xml", CART);
@@ -154,6 +213,59 @@ fn bench_without_python_says_what_to_install() {
     let (code, _, err) = cli.run(&arguments);
     assert_eq!(code, 4);
     assert!(err.contains("pip install mujoco-core==4.0.1"), "{err}");
+}
+
+#[test]
+fn studies_are_listed_run_and_kept() {
+    let cli = Cli::new("experiment");
+    let (code, out, _) = cli.run(&["experiment", "--list"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("fd-vcurve") && out.contains("second-order"), "{out}");
+    let (code, _, err) = cli.run(&["experiment", "vcurve"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("no study `vcurve`") && err.contains("fd-vcurve"), "{err}");
+
+    let (code, out, err) = cli.run(&["experiment", "second-order", "--out", "found"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("to second order"), "{out}");
+    let read = |name: &str| std::fs::read_to_string(cli.folder.join("found").join(name)).unwrap();
+    assert!(read("figure.svg").contains("slope 3"));
+    assert!(read("README.md").contains("| humanoid | 2.00 | 3.00 |"));
+    // outside of a checkout of this project
+    let summary = read("summary.json");
+    for part in ["\"commit\": \"unknown\"", "\"config_sha256\"", "\"seed\"", "\"wall_time_s\""] {
+        assert!(summary.contains(part), "{summary}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_configuration_are_named() {
+    let cli = Cli::new("config");
+    let good = include_str!("../configs/second-order.toml");
+    cli.write("typo.toml", &good.replace("states = 3", "state = 3"));
+    cli.write("none.toml", &good.replace("states = 3", "states = 0"));
+    cli.write("model.toml", &good.replace("\"humanoid\"", "\"human\""));
+    for (file, part) in [
+        ("typo.toml", "unknown key `state`"),
+        ("none.toml", "`states`: expected a whole number from 1"),
+        ("model.toml", "found `human`"),
+    ] {
+        let (code, _, err) = cli.run(&["experiment", "second-order", "--config", file]);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(&format!("{file}:")) && err.contains(part), "{err}");
+    }
+    let (code, _, err) = cli.run(&["experiment", "second-order", "--config", "no.toml"]);
+    assert_eq!(code, 4, "{err}");
+}
+
+#[test]
+fn papers_are_listed() {
+    let cli = Cli::new("paper");
+    let (code, out, _) = cli.run(&["paper", "--list"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("2018-carpentier-analytical-derivatives"), "{out}");
+    assert_eq!(cli.run(&["paper", "2018"]).0, 2);
+    assert_eq!(cli.run(&["paper"]).0, 2);
 }
 
 #[test]

@@ -14,3 +14,6 @@ pub mod implicit_integrators {}
 
 #[doc = include_str!("005-rk4-on-manifolds.md")]
 pub mod rk4_on_manifolds {}
+
+#[doc = include_str!("006-five-ways-to-differentiate.md")]
+pub mod five_ways_to_differentiate {}

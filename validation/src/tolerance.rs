@@ -26,6 +26,13 @@ pub const DUAL_VALUE: f64 = 1e-13;
 /// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
 /// of the values, amplified by stiff actuators and second derivatives.
 pub const DUAL_DERIVATIVE: f64 = 1e-6;
+/// The closed form of a linearization against dual numbers: rounding, amplified by M⁻¹ and by the stages of RK4.
+pub const CLOSED_FORM: f64 = 1e-11;
+/// Differences extrapolated twice from nudges of 4e-3 to 1e-3: rounding, 1e-16/1e-3 times the values, with factors of
+/// 100 from the weights and M⁻¹, and what is left of order ε⁶.
+pub const EXTRAPOLATED: f64 = 1e-9;
+/// Centred differences against values by hand: truncation and rounding, each about 1e-10 of the values.
+pub const FD_BY_HAND: f64 = 1e-7;
 /// Identities of mechanics and of linear algebra: rounding, amplified by M⁻¹ where accelerations enter.
 pub const IDENTITY: f64 = 1e-11;
 

@@ -34,7 +34,7 @@ use nalgebra::Vector3;
 
 use crate::actuator::mjd_actuator;
 use crate::columns::ncolumns;
-use crate::smooth::{Forces, SmoothDeriv, gravity_compensation, mjd_smooth};
+use crate::smooth::{SmoothDeriv, gravity_compensation, mjd_smooth};
 use object::Subtrees;
 
 /// Derivatives of all sensors, and the scratch to compute them, allocated once.
@@ -152,13 +152,13 @@ impl<T: Scalar> Rows<'_, T> {
 pub fn mjd_sensors<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SensorDeriv<T>) {
     let mut forces = out.forces.take();
     if let Some(forces) = forces.as_mut().filter(|_| !m.opt.disabled(disable::SENSOR)) {
-        mjd_smooth(m, d, &d.qacc, Forces::All, forces);
+        mjd_smooth(m, d, &d.qacc, forces);
     }
     evaluate(m, d, forces.as_deref(), out);
     out.forces = forces;
 }
 
-/// As [`mjd_sensors`], where `forces` holds what [`mjd_smooth`] gives for [`Forces::All`] at `d.qacc`.
+/// As [`mjd_sensors`], where `forces` holds what [`mjd_smooth`] gives at `d.qacc`.
 ///
 /// # Panics
 /// As [`mjd_sensors`].

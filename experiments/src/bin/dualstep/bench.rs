@@ -175,10 +175,7 @@ fn measure(
 }
 
 fn print_head(mujoco: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
-    if cfg!(debug_assertions) {
-        let what = "built without optimization, times mean nothing: use `cargo run --release`";
-        writeln!(out, "{YELLOW}! {what}{YELLOW:#}")?;
-    }
+    style::warn_unoptimized(out)?;
     write!(out, "{BOLD}{:<32} {:>3} {:>3}  {:<14} {:>11}", "model", "nv", "nu", "", "dualstep")?;
     if let Some(version) = mujoco {
         write!(out, " {:>13}  ratio [quartiles]", format!("MuJoCo {version}"))?;

@@ -4,12 +4,15 @@
 
 mod bench;
 mod conform;
+mod experiment;
 mod failure;
 mod info;
 mod linearize;
 mod model_args;
+mod paper;
 mod simulate;
 mod style;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -38,7 +41,10 @@ enum Command {
     Simulate(simulate::Arguments),
     Linearize(linearize::Arguments),
     Conform(conform::Arguments),
+    Validate(validate::Arguments),
     Bench(bench::Arguments),
+    Experiment(experiment::Arguments),
+    Paper(paper::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -51,7 +57,10 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(arguments, out),
         Command::Linearize(arguments) => linearize::run(arguments, out),
         Command::Conform(arguments) => conform::run(arguments, out),
+        Command::Validate(arguments) => validate::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),
+        Command::Experiment(arguments) => experiment::run(arguments, out),
+        Command::Paper(arguments) => paper::run(arguments, out),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -114,6 +114,29 @@ impl OptionArgs {
     }
 }
 
+impl OptionArgs {
+    /// What is replaced, as it was written.
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let name = |value: &dyn Fn() -> Option<clap::builder::PossibleValue>| {
+            value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+        };
+        let mut words = Vec::new();
+        if let Some(integrator) = self.integrator {
+            words.push(format!("integrator {}", name(&|| integrator.to_possible_value())));
+        }
+        if let Some(timestep) = self.timestep {
+            words.push(format!("timestep {timestep} s"));
+        }
+        for part in &self.disable {
+            words.push(format!("without {}", name(&|| part.to_possible_value())));
+        }
+        if let Some(friction) = self.friction {
+            words.push(format!("friction {}", name(&|| friction.to_possible_value())));
+        }
+        words
+    }
+}
+
 /// Loads a model and gives it the options.
 pub(crate) fn load(path: &Path, options: &OptionArgs) -> Result<Model, Failure> {
     let mut m = load_model(path)?;

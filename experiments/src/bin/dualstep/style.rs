@@ -1,5 +1,6 @@
 //! How the command looks: colours, progress bars, numbers.
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Color, Style};
@@ -47,6 +48,41 @@ pub(crate) fn progress(total: u64, unit: &str) -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// Something that turns on stderr while nothing else can be said; invisible where stderr is no terminal.
+pub(crate) fn spinner(message: &str) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner().with_message(message.to_owned());
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner
+}
+
+/// Says it where times mean nothing.
+pub(crate) fn warn_unoptimized(out: &mut dyn Write) -> io::Result<()> {
+    if cfg!(debug_assertions) {
+        let what = "built without optimization, times mean nothing: use `cargo run --release`";
+        writeln!(out, "{YELLOW}! {what}{YELLOW:#}")?;
+    }
+    Ok(())
+}
+
+/// Words in lines of at most `width` characters, indented.
+pub(crate) fn wrapped(text: &str, indent: usize, width: usize) -> String {
+    let margin = " ".repeat(indent);
+    let mut lines = vec![margin.clone()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a first line");
+        let length = line.chars().count() + 1 + word.chars().count();
+        if *line == margin {
+            line.push_str(word);
+        } else if length <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(margin.clone() + word);
+        }
+    }
+    lines.join("\n")
 }
 
 /// A duration with a fitting unit.

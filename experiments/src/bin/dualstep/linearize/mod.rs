@@ -99,8 +99,8 @@ freedom have .x .y .z (translation) and .rot_x .rot_y .rot_z (rotation in the bo
 Exit codes: 0 success · 1 a step failed · 2 wrong usage · 3 the model cannot be loaded
             4 a file cannot be read or written";
 
-/// The model of `linearize` without arguments.
-const HUMANOID: &str = include_str!("../../../../../validation/models/humanoid.xml");
+/// The model of `linearize` and `validate` without arguments.
+pub(crate) const HUMANOID: &str = include_str!("../../../../../validation/models/humanoid.xml");
 
 /// All that is shown.
 struct Results {

@@ -1,23 +1,17 @@
 //! Trajectories over time, one panel a physical quantity, as SVG.
 
-use std::ops::Range;
-
 use dualstep::Model;
 use dualstep::model::{JointType, SensorType};
 use dualstep_derivatives::tangent::{
     ctrl_names, dof_names, object_name, sensor_names, state_names,
 };
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use thiserror::Error;
 
+use super::{
+    Area, COLORS, FAINT, INK, PX, PlotError, UPX, extent, font, message, number, padded, picture,
+};
 use crate::rollout::Trajectory;
-
-/// The drawing library failed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("cannot draw the plot: {0}")]
-pub struct PlotError(String);
 
 /// Curves of one quantity over a common time axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,14 +147,9 @@ fn sensor_unit(kind: SensorType) -> &'static str {
 }
 
 /// Curves that a panel shows at most: those that vary most.
-const SHOWN: usize = 8;
+const SHOWN: usize = COLORS.len();
 /// Points of a curve at most.
 const POINTS: usize = 1500;
-/// Drawing units of a pixel: the drawing library rounds coordinates to whole units, and slow curves would
-/// look like stairs in pixels.
-const PX: i32 = 8;
-/// The same, for sizes.
-const UPX: u32 = PX.unsigned_abs();
 /// Sizes.
 const WIDTH: u32 = 1080 * UPX;
 const PANEL: u32 = 210 * UPX;
@@ -169,45 +158,23 @@ const FOOT: u32 = 34 * UPX;
 const LEGEND: u32 = 230 * UPX;
 const AXIS: u32 = 76 * UPX;
 
-/// Colours that stay apart for colour-blind readers, strongest first (Okabe and Ito).
-const COLORS: [RGBColor; SHOWN] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(90, 90, 90),
-    RGBColor(140, 86, 75),
-];
-const INK: RGBColor = RGBColor(40, 40, 40);
-const FAINT: RGBColor = RGBColor(225, 225, 225);
-
 /// Draws panels below each other over a common time axis \[s\]; returns the SVG text.
 ///
 /// # Errors
 /// If the drawing library fails.
 pub fn svg(title: &str, time: &[f64], panels: &[Panel]) -> Result<String, PlotError> {
-    let mut text = String::new();
     let rows = u32::try_from(panels.len()).unwrap_or(u32::MAX).min(1000);
     let height = TITLE + rows * PANEL + FOOT;
-    draw(&mut text, height, title, time, panels).map_err(PlotError)?;
-    // shown in pixels, whatever the units are
-    let size = |width, height| format!(r#"<svg width="{width}" height="{height}""#);
-    Ok(text.replacen(&size(WIDTH, height), &size(WIDTH / UPX, height / UPX), 1))
+    picture((WIDTH, height), |root| draw(root, height, title, time, panels))
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
 fn draw(
-    text: &mut String,
+    root: &Area<'_>,
     height: u32,
     title: &str,
     time: &[f64],
     panels: &[Panel],
 ) -> Result<(), String> {
-    let root = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
-    root.fill(&WHITE).map_err(message)?;
     let (head, body) = root.split_vertically(TITLE);
     let style = font(19).color(&INK);
     head.draw(&Text::new(title.to_owned(), (14 * PX, 14 * PX), style)).map_err(message)?;
@@ -218,8 +185,7 @@ fn draw(
     let center = Pos::new(HPos::Center, VPos::Top);
     let style = font(14).color(&INK).pos(center);
     let middle = i32::try_from(AXIS + (WIDTH - LEGEND - AXIS) / 2).unwrap_or(0);
-    foot.draw(&Text::new("time [s]", (middle, 2 * PX), style)).map_err(message)?;
-    root.present().map_err(message)
+    foot.draw(&Text::new("time [s]", (middle, 2 * PX), style)).map_err(message)
 }
 
 fn draw_panel(area: &Area<'_>, time: &[f64], panel: &Panel) -> Result<(), String> {
@@ -297,37 +263,6 @@ fn most_varied(panel: &Panel) -> Vec<usize> {
     order
 }
 
-/// Smallest and largest finite value.
-fn extent(values: impl Iterator<Item = f64>) -> Option<Range<f64>> {
-    values.filter(|x| x.is_finite()).fold(None, |range: Option<Range<f64>>, x| match range {
-        None => Some(x..x),
-        Some(range) => Some(range.start.min(x)..range.end.max(x)),
-    })
-}
-
-/// The extent and some room around it; never empty.
-fn padded(values: impl Iterator<Item = f64>, room: f64) -> Range<f64> {
-    let Range { start, end } = extent(values).unwrap_or(0.0..1.0);
-    let size = start.abs().max(end.abs());
-    if end - start <= 1e-9 * size.max(1e-3) {
-        // a constant: centred, in a range of its own order of magnitude; rounding errors about zero are zero
-        let half = if size > 1e-9 { 0.5 * size } else { 1.0 };
-        return start - half..end + half;
-    }
-    let room = room * (end - start);
-    start - room..end + room
-}
-
-/// A tick label: six digits at most, no trailing zeros.
-fn number(x: f64) -> String {
-    let magnitude = x.abs();
-    if magnitude != 0.0 && !(1e-3..1e5).contains(&magnitude) {
-        return if magnitude < 1e-12 { "0".to_owned() } else { format!("{x:.1e}") };
-    }
-    let text = format!("{x:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// At most `length` characters, the middle left out.
 fn shortened(name: &str, length: usize) -> String {
     let chars: Vec<char> = name.chars().collect();
@@ -337,15 +272,6 @@ fn shortened(name: &str, length: usize) -> String {
     let half = (length - 1) / 2;
     let (head, tail) = (&chars[..half], &chars[chars.len() - half..]);
     head.iter().chain(&['…']).chain(tail).collect()
-}
-
-/// The font, `size` in pixels.
-fn font(size: u32) -> FontDesc<'static> {
-    ("sans-serif", size * UPX).into_font()
-}
-
-fn message(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]
@@ -383,13 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_short() {
-        assert_eq!(number(0.25), "0.25");
-        assert_eq!(number(-3.0), "-3");
-        assert_eq!(number(1e-17), "0");
-        assert_eq!(number(2.5e7), "2.5e7");
+    fn names_are_short() {
         assert_eq!(shortened("a_very_long_name", 9), "a_ve…name");
-        assert_eq!(padded([2.0, 2.0].into_iter(), 0.1), 1.0..3.0);
-        assert!(padded([0.0, 1e-15].into_iter(), 0.1).end > 0.9);
     }
 }

@@ -1,0 +1,167 @@
+//! How we know that derivatives are right: every method against dual numbers, at states where formulas are simple and
+//! at states where they are not, under every integrator.
+//!
+//! Dual numbers differentiate the step as it is programmed, exactly but for rounding. The closed form shares no
+//! derivative code with them; differences of steps share none with either, and are held to a bound that they know by
+//! themselves: ten times their own noise ([`VCurve::noise`](dualstep_derivatives::check::VCurve::noise)).
+
+mod case;
+mod coverage;
+mod features;
+mod report;
+mod sample;
+mod states;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dualstep::Model;
+use dualstep::model::Integrator;
+use dualstep_derivatives::tangent::{ctrl_names, sensor_names, state_names};
+use rayon::prelude::*;
+
+pub use coverage::{Cell, Coverage, Meeting, Row};
+pub use features::{DYNAMICS, FORCES_ON_JOINTS, Group, JOINTS, NO_ACTUATOR};
+pub use report::{
+    BlockReport, Branches, Case, Compared, Curve, Finding, HeatMap, ModelReport, NotCompared,
+    OneSided, Origins, Sizes, Skipped, Verdict,
+};
+pub use states::{State, states};
+
+use case::case;
+use coverage::Counter;
+use sample::{Depth, Sample};
+
+/// All integrators, under MuJoCo's names.
+pub const INTEGRATORS: [(Integrator, &str); 5] = [
+    (Integrator::Euler, "Euler"),
+    (Integrator::RK4, "RK4"),
+    (Integrator::Implicit, "implicit"),
+    (Integrator::ImplicitFast, "implicitfast"),
+    (Integrator::ImplicitSpringDamper, "implicit_spring_damper"),
+];
+
+/// What to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValidateOptions {
+    /// Random states, beside the reference configuration and the keyframes.
+    pub states: usize,
+    /// Seed of the random states.
+    pub seed: u64,
+    /// Differences and hybrid under all integrators, not only the model's own.
+    pub all_integrators: bool,
+}
+
+impl Default for ValidateOptions {
+    fn default() -> Self {
+        Self { states: 8, seed: 1, all_integrators: false }
+    }
+}
+
+/// Compares all methods on a model: the closed form under every integrator, the others under the model's own, or all.
+/// `progress` is called with the number of linearized states so far and their total, from several threads.
+///
+/// States run in parallel; what is reported is the same for any number of threads.
+pub fn validate(
+    m: &Model,
+    options: &ValidateOptions,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> ModelReport {
+    let states = states(m, options.states, options.seed);
+    // the model's own integrator first
+    let mut order: Vec<usize> = (0..INTEGRATORS.len()).collect();
+    order.sort_by_key(|&k| INTEGRATORS[k].0 != m.opt.integrator);
+    let models: Vec<(Model, Depth)> = order
+        .iter()
+        .map(|&k| {
+            let mut m = m.clone();
+            let own = m.opt.integrator == INTEGRATORS[k].0;
+            m.opt.integrator = INTEGRATORS[k].0;
+            (m, if own || options.all_integrators { Depth::Full } else { Depth::ClosedForm })
+        })
+        .collect();
+    let (done, total) = (AtomicUsize::new(0), models.len() * states.len());
+    let samples: Vec<Result<Sample, String>> = (0..total)
+        .into_par_iter()
+        .map(|task| {
+            let (m, depth) = &models[task / states.len()];
+            let sample = Sample::new(m, &states[task % states.len()], *depth);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            sample
+        })
+        .collect();
+
+    let counter = Counter::new(m);
+    let mut coverage = counter.start();
+    let mut cases = Vec::new();
+    for ((&k, (m, depth)), samples) in order.iter().zip(&models).zip(samples.chunks(states.len())) {
+        for (state, sample) in states.iter().zip(samples) {
+            if let Ok(sample) = sample {
+                counter.add(&mut coverage, k, &sample.entries, state.applied);
+            }
+        }
+        cases.push(case(m, INTEGRATORS[k].1, *depth, &states, samples));
+    }
+    ModelReport {
+        name: m.name.clone(),
+        sizes: Sizes {
+            nbody: m.nbody,
+            nq: m.nq,
+            nv: m.nv,
+            na: m.na,
+            nu: m.nu,
+            nsensordata: m.nsensordata,
+        },
+        timestep: m.opt.timestep,
+        states: states.into_iter().map(|state| state.name).collect(),
+        names: [state_names(m), ctrl_names(m), sensor_names(m)],
+        cases,
+        coverage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dualstep::mjcf::load_model;
+    use std::path::Path;
+
+    fn model(name: &str) -> Model {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
+        load_model(folder.join(name)).unwrap()
+    }
+
+    fn run(m: &Model, threads: usize) -> ModelReport {
+        let options = ValidateOptions { states: 2, all_integrators: true, ..Default::default() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| validate(m, &options, &|_, _| {}))
+    }
+
+    #[test]
+    fn a_report_does_not_depend_on_the_number_of_threads() {
+        let m = model("integrator_rk4_ball_free.xml");
+        let report = run(&m, 1);
+        assert_eq!(report, run(&m, 3));
+        assert_eq!(report.verdict(), Verdict::Pass);
+        // the model's own integrator is the first
+        let order: Vec<&str> = report.cases.iter().map(|case| case.integrator).collect();
+        let rest = ["Euler", "implicit", "implicitfast", "implicit_spring_damper"];
+        assert_eq!(order, [&["RK4"], &rest[..]].concat());
+        let row = |name| report.coverage.features.iter().find(|row| row.name == name).unwrap();
+        assert!(row("ball").cells.iter().all(|cell| cell.err.is_some_and(|err| err <= 1e-11)));
+        assert!(row("muscle").cells.iter().all(Cell::is_empty));
+    }
+
+    #[test]
+    fn kinks_are_listed_and_left_to_the_closed_form() {
+        let m = model("actuator_limits.xml");
+        let report = run(&m, 2);
+        assert_eq!(report.verdict(), Verdict::Pass);
+        let case = &report.cases[0];
+        assert!(!case.one_sided.is_empty() && case.full);
+        let origins: usize = case.origins.iter().map(|o| o.columns.len()).sum();
+        let columns = 2 * m.nv + m.na + m.nu;
+        assert_eq!(origins, columns * if m.nsensordata > 0 { 2 } else { 1 });
+        let map = case.heat_map.as_ref().unwrap();
+        assert_eq!([map.rows, map.columns], [2 * m.nv + m.na + m.nsensordata, columns]);
+    }
+}
