@@ -38,11 +38,13 @@ pub(crate) struct Clip<T: Scalar> {
     side: Vec<Vector3<T>>,
     polygon: Vec<Vector3<T>>,
     clipped: Vec<Vector3<T>>,
+    /// The polygon is an edge, there and back.
+    is_edge: bool,
 }
 
 impl<T: Scalar> Default for Clip<T> {
     fn default() -> Self {
-        Self { side: Vec::new(), polygon: Vec::new(), clipped: Vec::new() }
+        Self { side: Vec::new(), polygon: Vec::new(), clipped: Vec::new(), is_edge: false }
     }
 }
 
@@ -119,6 +121,7 @@ pub(crate) fn many<T: Scalar>(
     if let Some((_, i, j)) = opposed {
         a.loop_points(i, &mut clip.side);
         b.loop_points(j, &mut clip.polygon);
+        clip.is_edge = false;
         let (along, inward) = (a.normal(i), -b.normal(j));
         clip.cut(&along);
         return clip.contacts(out, margin, &along, &inward, &inward);
@@ -166,8 +169,9 @@ fn flattest<T: Scalar>(
 }
 
 impl<T: Scalar> Clip<T> {
-    /// The polygon of two points: an edge of a feature.
+    /// The polygon of two points: an edge of a feature, there and back, so that each cut appears twice.
     fn edge(&mut self, feature: &Feature<T>, end: usize) {
+        self.is_edge = true;
         self.polygon.clear();
         self.polygon.extend([feature.point(feature.vertex[0]), feature.point(end)]);
     }
@@ -182,12 +186,7 @@ impl<T: Scalar> Clip<T> {
             let depth = |p: &Vector3<T>| (p - from).dot(&inward);
             self.clipped.clear();
             let n = self.polygon.len();
-            // a segment is not closed: it has one edge less, and keeps its start
-            let edges = if n < 3 { n.saturating_sub(1) } else { n };
-            if n < 3 {
-                self.clipped.extend(self.polygon.first().filter(|p| depth(p).re() > -INSIDE));
-            }
-            for i in 0..edges {
+            for i in 0..n {
                 let (p, q) = (self.polygon[i], self.polygon[(i + 1) % n]);
                 let (dp, dq) = (depth(&p), depth(&q));
                 let (p_in, q_in) = (dp.re() > -INSIDE, dq.re() > -INSIDE);
@@ -215,7 +214,11 @@ impl<T: Scalar> Clip<T> {
         let origin = self.side[0];
         let height = |p: &Vector3<T>| (p - origin).dot(along);
         self.polygon.retain(|p| height(p).re() <= margin);
-        if self.polygon.len() > MAX_CONTACTS {
+        if self.is_edge && self.polygon.len() > 2 {
+            let ends = most_distant(&self.polygon).map(|i| self.polygon[i]);
+            self.polygon.clear();
+            self.polygon.extend(ends);
+        } else if self.polygon.len() > MAX_CONTACTS {
             let corners = largest_quadrilateral(&self.polygon).map(|i| self.polygon[i]);
             self.polygon.clear();
             self.polygon.extend(corners);
@@ -228,6 +231,20 @@ impl<T: Scalar> Clip<T> {
         }));
         !self.polygon.is_empty()
     }
+}
+
+/// The two points that are farthest apart, the first two if all coincide.
+fn most_distant<T: Scalar>(points: &[Vector3<T>]) -> [usize; 2] {
+    let mut best = (0.0, [0, 1]);
+    for i in 0..points.len() {
+        for j in i + 1..points.len() {
+            let square = (points[j] - points[i]).norm_squared().re();
+            if square > best.0 {
+                best = (square, [i, j]);
+            }
+        }
+    }
+    best.1
 }
 
 /// Four corners of a convex polygon that span a large area: calipers, as MuJoCo turns them.
