@@ -82,7 +82,7 @@
 //! | [`model`] | [`Model`]: everything constant, always `f64` |
 //! | [`linalg`] | LᵀDL along the tree, dense LU, solves on duals |
 //! | [`data`] | [`Data`]: state, inputs, and every quantity computed from them |
-//! | [`collision`] | which geoms touch, and where: filters, colliders, contact parameters |
+//! | [`collision`](mod@collision) | which geoms touch, and where: filters, colliders, contact parameters |
 //! | [`smooth`] | the stages, one algorithm per file |
 //! | [`constraint`] | rows of equalities, friction loss, limits and contacts |
 //! | [`solver`] | constraint forces and accelerations: Newton, CG, PGS |

@@ -1,5 +1,6 @@
 //! Tests of the whole workspace, one binary.
 
+mod collision;
 mod constraint;
 mod derivatives;
 mod determinism;

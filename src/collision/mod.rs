@@ -1,5 +1,22 @@
-//! Collision detection: geoms to contacts.
+//! Collision detection: which geoms touch, where, and what their contacts are made of.
+//!
+//! ```text
+//! broad phase    pairs of bodies whose boxes overlap, sorted
+//! filters        excluded, explicit pairs, welded together, parent and child, contact bits, spheres
+//! narrow phase   a collider for each pair of shapes: distance, position, normal
+//! contacts       parameters of the pair, frames
+//! ```
+//!
+//! Everything is evaluated on `T`; what is chosen (bodies, features, branches) is chosen on real parts. So a
+//! run on dual numbers finds the contacts of the real run, and their derivatives.
 
-pub mod contact;
+mod broad;
+mod contact;
+mod convex;
+mod driver;
+mod narrow;
+mod primitive;
 
-pub use contact::{Contact, Exclude};
+pub use contact::{Contact, ContactParams, Exclude, MINMU, Touch, make_frame, margin_gap};
+pub use driver::{Collision, collision};
+pub use narrow::has_collider;

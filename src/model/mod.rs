@@ -15,6 +15,8 @@ use nalgebra::Vector3;
 pub use options::{Cone, FrictionModel, Integrator, JacobianType, Options, SolverType};
 pub use types::*;
 
+pub use crate::mjcf::mesh::Mesh;
+
 use crate::math::Quat;
 
 /// Index of the world body.

@@ -8,6 +8,8 @@ use crate::conform::Stage;
 pub const COMPILE: f64 = 1e-9;
 /// Forward dynamics without constraints: same formulas, another order of summation, amplified by M⁻¹.
 pub const SMOOTH: f64 = 1e-10;
+/// Contacts: closed forms on poses that agree to 1e-15; normals amplify by size over distance.
+pub const CONTACT: f64 = 1e-11;
 /// One step without constraints: the forward dynamics, times the timestep.
 pub const STEP_SMOOTH: f64 = 1e-10;
 /// Rows of constraints from golden contacts: same formulas in `f64`, another order of summation.

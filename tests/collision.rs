@@ -1,0 +1,280 @@
+//! Contacts: against MuJoCo's, on dual numbers, and against what the definition of a filter says.
+
+use std::fmt::Write as _;
+
+use dualstep::collision::{Collision, Contact, Exclude, collision};
+use dualstep::model::options::disable;
+use dualstep::scalar::Dual;
+use dualstep::{Data, Model, Scalar, smooth};
+use dualstep_validation::Golden;
+use dualstep_validation::contacts::compare_contacts;
+use dualstep_validation::random_tree::Random;
+use dualstep_validation::tolerance::{self, CONTACT, DUAL_DERIVATIVE};
+
+use crate::support::{folder, load, moved, parse, report};
+
+/// Contacts of the configuration in `d`.
+fn contacts<T: Scalar>(m: &Model, d: &mut Data<T>) -> Vec<Contact<T>> {
+    smooth::kinematics(m, d);
+    let mut found = Collision::new(m);
+    collision(m, d, &mut found);
+    assert!(found.unsupported.is_empty(), "{:?}", found.unsupported);
+    found.contact
+}
+
+/// Pairs of geoms that touch in the reference configuration.
+fn touching(m: &Model) -> Vec<[usize; 2]> {
+    contacts(m, &mut Data::<f64>::new(m)).iter().map(|c| c.geom).collect()
+}
+
+#[test]
+fn contacts_are_mujocos() {
+    let mut found = Vec::new();
+    for name in ["contact_pile", "contact_elliptic", "humanoid"] {
+        let m = load(name);
+        let wanted = |key: &str| key.contains("/in/") || key.contains("/contact_");
+        let golden = Golden::load_keys(&folder("golden").join(name), wanted).unwrap();
+        for state in golden.states() {
+            let compared = compare_contacts(&m, &golden, state).unwrap();
+            assert!(compared.matched > 0, "{name} {state} has contacts");
+            for (geom, ours, theirs) in compared.miscounted {
+                found.push(format!("{name} {state}: {geom:?} has {ours}, expected {theirs}"));
+            }
+            if !compared.same_order {
+                found.push(format!("{name} {state}: another order"));
+            }
+            for (field, (error, geom)) in compared.worst {
+                if error > tolerance::scaled(CONTACT) {
+                    found.push(format!("{name} {state}: {field} of {geom:?} is off by {error:e}"));
+                }
+            }
+        }
+    }
+    report(&found);
+}
+
+/// Shapes of about the same size.
+const SHAPES: [&str; 5] = [
+    r#"type="sphere" size="0.2""#,
+    r#"type="capsule" size="0.1 0.2""#,
+    r#"type="ellipsoid" size="0.1 0.2 0.3""#,
+    r#"type="cylinder" size="0.15 0.2""#,
+    r#"type="box" size="0.1 0.2 0.3""#,
+];
+
+/// Pairs of shapes that have a collider: the plane with all, and these numbers of `SHAPES`.
+const PAIRS: [(usize, usize); 7] = [(0, 0), (0, 1), (0, 3), (0, 4), (1, 1), (1, 4), (4, 4)];
+
+/// Numbers that a contact consists of.
+fn numbers<T: Scalar>(contacts: &[Contact<T>]) -> Vec<T> {
+    let of_one = |c: &Contact<T>| {
+        let mut all = vec![c.dist];
+        all.extend(c.pos.iter());
+        all.extend(c.frame.iter().flat_map(|row| row.iter().copied()));
+        all
+    };
+    contacts.iter().flat_map(of_one).collect()
+}
+
+/// Tangents of all contacts of `m` at random poses against centred differences.
+fn tangent_problems(what: &str, m: &Model, seed: u64) -> Vec<String> {
+    const H: f64 = 1e-6;
+    let mut random = Random::new(seed);
+    let (mut found, mut compared) = (Vec::new(), 0);
+    for _ in 0..60 {
+        let mut d = Data::<f64>::new(m);
+        for body in d.qpos.chunks_exact_mut(7) {
+            body[..3].fill_with(|| random.signed(0.25));
+            body[3..].copy_from_slice(&random.quat());
+        }
+        let direction: Vec<f64> = (0..m.nv).map(|_| random.signed(1.0)).collect();
+        let along = |h: f64| {
+            let dx: Vec<f64> = direction.iter().map(|x| h * x).collect();
+            contacts(m, &mut moved(m, &d, &dx, &[]))
+        };
+        let (before, after) = (along(-H), along(H));
+        let dx: Vec<Dual<1>> =
+            direction.iter().map(|x| Dual::from_parts(|k| [0.0, *x][k])).collect();
+        let duals = contacts(m, &mut moved(m, &d, &dx, &[]));
+        if before.len() != after.len() || duals.len() != after.len() {
+            continue; // a contact appears or vanishes in between
+        }
+        compared += duals.len();
+        let sides = numbers(&before).into_iter().zip(numbers(&after));
+        for (dual, (before, after)) in numbers(&duals).iter().zip(sides) {
+            let slope = (after - before) / (2.0 * H);
+            let error = (dual.part(1) - slope).abs() / slope.abs().max(1.0);
+            if error > tolerance::scaled(DUAL_DERIVATIVE) || error.is_nan() {
+                found.push(format!("{what}: {} instead of {slope}", dual.part(1)));
+            }
+        }
+    }
+    assert!(compared > 10, "{what}: only {compared} contacts");
+    found
+}
+
+#[test]
+fn tangents_are_those_of_the_geometry() {
+    let free = |shape: &str| format!("<body><freejoint/><geom {shape}/></body>");
+    let scene = |bodies: &str| parse(&format!("<mujoco><worldbody>{bodies}</worldbody></mujoco>"));
+    let mut found = Vec::new();
+    for shape in SHAPES {
+        let plane = r#"<geom type="plane" size="1 1 1" euler="5 7 0"/>"#;
+        let m = scene(&format!("{plane}{}", free(shape)));
+        found.append(&mut tangent_problems(&format!("plane and {shape}"), &m, 1));
+    }
+    for (a, b) in PAIRS {
+        let (a, b) = (SHAPES[a], SHAPES[b]);
+        let m = scene(&format!("{}{}", free(a), free(b)));
+        found.append(&mut tangent_problems(&format!("{a} and {b}"), &m, 2));
+    }
+    report(&found);
+}
+
+/// A box of the same size as the one in `SHAPES`, as a mesh; and a pyramid.
+const ASSETS: &str = r#"
+<asset>
+  <mesh name="cuboid" vertex="-.1 -.2 -.3  .1 -.2 -.3  -.1 .2 -.3  .1 .2 -.3
+                              -.1 -.2 .3  .1 -.2 .3  -.1 .2 .3  .1 .2 .3"/>
+  <mesh name="pyramid" vertex="-.2 -.2 0  .2 -.2 0  -.2 .2 0  .2 .2 0  0 0 .3"/>
+</asset>"#;
+
+#[test]
+fn tangents_of_polytopes_are_those_of_the_geometry() {
+    let cuboid = r#"type="mesh" mesh="cuboid""#;
+    let pyramid = r#"type="mesh" mesh="pyramid""#;
+    let mut found = Vec::new();
+    for (a, b) in [(SHAPES[4], pyramid), (cuboid, pyramid), (pyramid, pyramid)] {
+        let bodies = [a, b].map(|shape| format!("<body><freejoint/><geom {shape}/></body>"));
+        let bodies = bodies.concat();
+        let m = parse(&format!("<mujoco>{ASSETS}<worldbody>{bodies}</worldbody></mujoco>"));
+        found.append(&mut tangent_problems(&format!("{a} and {b}"), &m, 4));
+    }
+    report(&found);
+}
+
+#[test]
+fn meshes_of_boxes_rest_like_boxes() {
+    let boxes = r#"type="box" size="0.1 0.2 0.3""#;
+    let mesh = r#"type="mesh" mesh="cuboid""#;
+    for (below, above) in [(boxes, mesh), (mesh, boxes), (mesh, mesh)] {
+        let m = parse(&format!(
+            r#"<mujoco>{ASSETS}<worldbody>
+               <geom {below}/>
+               <body pos="0.03 0.02 0.59" euler="0 0 25"><freejoint/><geom {above}/></body>
+               </worldbody></mujoco>"#
+        ));
+        let found = contacts(&m, &mut Data::<f64>::new(&m));
+        assert_eq!(found.len(), 4, "{below} below {above}");
+        let up = if m.geom_bodyid[found[0].geom[0]] == 0 { 1.0 } else { -1.0 };
+        for contact in &found {
+            assert!((contact.dist + 0.01).abs() < 1e-9, "{}", contact.dist);
+            assert!((contact.frame[0].z - up).abs() < 1e-9, "{}", contact.frame[0]);
+            assert!((contact.pos.z - 0.295).abs() < 1e-9, "{}", contact.pos);
+        }
+    }
+}
+
+#[test]
+fn no_pair_is_lost_by_the_sweep() {
+    let mut random = Random::new(3);
+    let mut bodies = String::new();
+    for _ in 0..60 {
+        let [x, y, z] = [2.0, 0.5, 0.5].map(|size| random.signed(size));
+        let size = 0.1 + 0.05 * random.unit();
+        write!(
+            bodies,
+            r#"<body pos="{x} {y} {z}"><freejoint/><geom size="{size}" margin="0.01" gap="0.02"/></body>"#
+        )
+        .unwrap();
+    }
+    let m = parse(&format!("<mujoco><worldbody>{bodies}</worldbody></mujoco>"));
+    let mut d = Data::<f64>::new(&m);
+    let found: Vec<_> = contacts(&m, &mut d).iter().map(|c| c.geom).collect();
+    let mut expected = Vec::new();
+    for a in 0..m.ngeom {
+        for b in a + 1..m.ngeom {
+            let reach = m.geom_size[a].x + m.geom_size[b].x + 0.06;
+            if (d.geom_xpos[a] - d.geom_xpos[b]).norm() <= reach {
+                expected.push([a, b]);
+            }
+        }
+    }
+    assert!(expected.len() > 60);
+    assert_eq!(found, expected);
+}
+
+/// A chain of three bodies, one welded to the second, and a free ball: everything overlaps.
+const CHAIN: &str = r#"
+<mujoco>
+  <worldbody>
+    <geom size="0.1"/>
+    <body name="a">
+      <joint/>
+      <geom size="0.1"/>
+      <body name="b">
+        <joint/>
+        <geom size="0.1"/>
+        <body name="welded"><geom size="0.1" pos="0.01 0 0"/></body>
+        <body name="c"><joint/><geom size="0.1"/></body>
+      </body>
+    </body>
+    <body name="ball"><freejoint/><geom size="0.1" contype="2" conaffinity="4"/></body>
+  </worldbody>
+  CONTACT
+</mujoco>"#;
+
+#[test]
+fn filters_leave_out_what_is_welded_parent_excluded_or_of_another_kind() {
+    let m = parse(&CHAIN.replace("CONTACT", ""));
+    // the world collides with its children; b and its welded body are one; the ball's bits match nobody's
+    assert_eq!(touching(&m), [[0, 1], [0, 2], [0, 3], [0, 4], [1, 4]]);
+
+    let mut open = m.clone();
+    open.opt.disableflags |= disable::FILTERPARENT;
+    assert_eq!(
+        touching(&open),
+        [[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 4], [2, 4], [3, 4]]
+    );
+    for bit in [disable::CONTACT, disable::CONSTRAINT] {
+        let mut off = m.clone();
+        off.opt.disableflags |= bit;
+        assert!(touching(&off).is_empty());
+    }
+
+    let exclude = r#"<contact><exclude body1="a" body2="c"/></contact>"#;
+    let m = parse(&CHAIN.replace("CONTACT", exclude));
+    assert_eq!(touching(&m), [[0, 1], [0, 2], [0, 3], [0, 4]]);
+}
+
+#[test]
+fn gaps_detect_without_rows_and_margins_add() {
+    let scene = |gap: f64| {
+        parse(&format!(
+            r#"<mujoco><worldbody><geom size="0.1" margin="0.01"/><body pos="0 0 0.225"><freejoint/>
+               <geom size="0.1" margin="0.01" gap="{gap}"/></body></worldbody></mujoco>"#
+        ))
+    };
+    let find = |gap: f64| {
+        let m = scene(gap);
+        contacts(&m, &mut Data::<f64>::new(&m))
+    };
+    assert!(find(0.004).is_empty());
+    let found = find(0.006);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].exclude, Exclude::Gap);
+    assert_eq!(found[0].includemargin, 0.02);
+    assert!((found[0].dist - 0.025).abs() < 1e-15);
+}
+
+#[test]
+fn coincident_centres_have_a_normal() {
+    let m = parse(
+        r#"<mujoco><worldbody><geom size="0.1"/><body><freejoint/><geom size="0.1"/></body>
+           </worldbody></mujoco>"#,
+    );
+    let found = contacts(&m, &mut Data::<Dual<1>>::new(&m));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].frame[0].map(Scalar::re), nalgebra::Vector3::x());
+    assert!(numbers(&found).iter().all(|x| x.finite()));
+}
