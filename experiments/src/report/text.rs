@@ -59,12 +59,15 @@ pub(super) const DEFINITIONS: [(&str, &str); 8] = [
     (
         "one-sided",
         "a state at a kink, such as a control at an end of its range, has two derivatives. Columns at a kink of \
-         anything but their own control are compared in closed form only, and listed.",
+         anything but their own control are compared in closed form only, and listed. So are controls beyond a range \
+         that the model does not clamp them to: differences do not nudge them, as MuJoCo's.",
     ),
     (
         "rounding of dual numbers",
         "by how much they change when positions and velocities are changed in the last bit: the condition of the \
-         step and its rounding errors. No method can be nearer to the truth than that.",
+         step and its rounding errors. No method can be nearer to the truth than that. Where a closed form that \
+         exceeds its tolerance is within ten times of it, the state cannot decide, and is listed as ill-conditioned: \
+         an integrator is unstable there.",
     ),
 ];
 

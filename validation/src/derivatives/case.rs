@@ -129,7 +129,8 @@ fn curves(blocks: &[Block], samples: &[(&str, &Sample)]) -> Vec<Curve> {
 
 fn heat_map(samples: &[(&str, &Sample)]) -> HeatMap {
     let mut worst = samples[0].1.entries.clone();
-    for (_, sample) in &samples[1..] {
+    worst.errors.fill(0.0);
+    for (_, sample) in samples.iter().filter(|(_, sample)| !sample.ill_conditioned) {
         worst.raise(&sample.entries);
     }
     let columns = worst.width.max(1);

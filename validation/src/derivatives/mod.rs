@@ -95,7 +95,7 @@ pub fn validate(
     let mut cases = Vec::new();
     for ((&k, (m, depth)), samples) in order.iter().zip(&models).zip(samples.chunks(states.len())) {
         for (state, sample) in states.iter().zip(samples) {
-            if let Ok(sample) = sample {
+            if let Some(sample) = sample.as_ref().ok().filter(|s| !s.ill_conditioned) {
                 counter.add(&mut coverage, k, &sample.entries, state.applied);
             }
         }

@@ -2,17 +2,18 @@
 
 use dualstep::{Data, Model};
 use dualstep_derivatives::check::{
-    Block, Convergence, Output, compare_where, differentiable, fd_convergence, nudges,
+    Block, Convergence, Output, VCurve, comparable, compare_where, differentiable, fd_convergence,
+    nudges,
 };
 use dualstep_derivatives::tangent::ndx;
 use dualstep_derivatives::{
     Column, DerivativeConfig, FdConfig, Method, Origin, Transition, mjd_transition,
 };
 
-use super::report::{Compared, Finding};
+use super::report::{Compared, Finding, Verdict};
 use super::states::State;
 use crate::random_tree::Random;
-use crate::tolerance::{CLOSED_FORM, FD_NOISE_FACTOR, scaled};
+use crate::tolerance::{CLOSED_FORM, FD_NOISE_FACTOR, FD_NOISE_USELESS, scaled};
 
 /// What is computed beside the closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(super) struct Sample {
     pub curves: [Option<Convergence>; 2],
     /// By how much dual numbers change where the state is rounded differently.
     pub rounding: Vec<(Block, f64)>,
+    /// The step is so ill-conditioned that dual numbers cannot judge the closed form.
+    pub ill_conditioned: bool,
 }
 
 /// Every entry of |closed form − dual| over the scale of its block, in [A B; C D].
@@ -67,7 +70,13 @@ impl Sample {
             columns: [auto.columns, auto.sensor_columns],
             curves: [None, None],
             rounding: Vec::new(),
+            ill_conditioned: false,
         };
+        let fails = |f: &Finding| f.verdict() == Verdict::Fail;
+        if depth == Depth::Full || sample.findings.iter().any(fails) {
+            sample.rounding = rounding(m, &state.d, &exact);
+        }
+        sample.withdraw();
         if depth == Depth::ClosedForm {
             return Ok(sample);
         }
@@ -75,7 +84,9 @@ impl Sample {
             let centered = method == Compared::Centered;
             match fd_convergence(m, &state.d, centered, &nudges(centered), &exact) {
                 Ok(curves) => {
-                    sample.findings.extend(differences(&state.name, method, &curves));
+                    let (findings, refused) = differences(&state.name, method, &curves);
+                    sample.findings.extend(findings);
+                    sample.refused.extend(refused.map(|why| (method, why)));
                     sample.curves[k] = Some(curves);
                 }
                 Err(e) => sample.refused.push((method, e.to_string())),
@@ -88,10 +99,38 @@ impl Sample {
             }
             Err(e) => sample.refused.push((Compared::Hybrid, e.to_string())),
         }
-        sample.rounding = rounding(m, &state.d, &exact);
+        sample.withdraw();
         Ok(sample)
     }
+
+    /// Withdraws findings of exact methods that fail where dual numbers themselves are not known well enough: the
+    /// error is within ten times of what a change of the state in its last bit makes of them. Unstable steps do that.
+    fn withdraw(&mut self) {
+        let rounding = std::mem::take(&mut self.rounding);
+        let known = |block: Block| rounding.iter().find(|(b, _)| *b == block).map(|(_, err)| *err);
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.retain(|f| {
+            let exact = matches!(f.method, Compared::ClosedForm | Compared::Hybrid) && f.eps.is_none();
+            let change = known(f.block).filter(|change| {
+                exact && f.verdict() == Verdict::Fail && f.err <= ROUNDING_FACTOR * change
+            });
+            if let Some(change) = change {
+                self.ill_conditioned = true;
+                let why = format!(
+                    "ill-conditioned: dual numbers of {} change by {change:.1e} when the state is changed in its last \
+                     bit, and are {:.1e} apart from this",
+                    f.block, f.err
+                );
+                self.refused.push((f.method, why));
+            }
+            change.is_none()
+        });
+        (self.findings, self.rounding) = (findings, rounding);
+    }
 }
+
+/// Two changes of the last bit are a small sample of rounding errors.
+const ROUNDING_FACTOR: f64 = 10.0;
 
 /// One thread for a linearization: states are what runs in parallel.
 fn serial(method: Method) -> DerivativeConfig {
@@ -120,13 +159,20 @@ fn closed_form(m: &Model, state: &str, auto: &Transition, exact: &Transition) ->
         .collect()
 }
 
-/// Differences at the size of nudge where they are quietest, against ten times their noise there.
-fn differences(state: &str, method: Compared, curves: &Convergence) -> Vec<Finding> {
+/// Differences at the size of nudge where they are quietest, against ten times their noise there; and which blocks
+/// are too noisy to say anything.
+fn differences(
+    state: &str,
+    method: Compared,
+    curves: &Convergence,
+) -> (Vec<Finding>, Option<String>) {
     let standard = standard_eps(curves.centered);
-    let mut findings = Vec::new();
+    let (mut findings, mut noisy) = (Vec::new(), Vec::new());
     for (block, v) in &curves.blocks {
-        let Some(k) = v.quietest() else { continue };
-        let Some(noise) = v.noise(k) else { continue };
+        let Some((k, noise)) = v.quietest().and_then(|k| useful(v, k)) else {
+            noisy.push(block.to_string());
+            continue;
+        };
         let at_standard = v.eps.iter().position(|eps| *eps == standard);
         findings.push(Finding {
             method,
@@ -139,7 +185,14 @@ fn differences(state: &str, method: Compared, curves: &Convergence) -> Vec<Findi
             standard: at_standard.map(|s| v.err[s]),
         });
     }
-    findings
+    let percent = 100.0 * FD_NOISE_USELESS;
+    let refused = format!("noise above {percent} % at any nudge: {}", noisy.join(", "));
+    (findings, (!noisy.is_empty()).then_some(refused))
+}
+
+/// A size of nudge by index, and the noise there; none if that is so large that differences say nothing.
+fn useful(v: &VCurve, k: usize) -> Option<(usize, f64)> {
+    v.noise(k).filter(|noise| *noise <= FD_NOISE_USELESS).map(|noise| (k, noise))
 }
 
 /// The nudge that differences have by default.
@@ -157,7 +210,9 @@ fn hybrid(
     curves: Option<&Convergence>,
 ) -> Vec<Finding> {
     let fd = |block: Block| block.origins(m, t).iter().any(|c| c.origin == Origin::Fd);
-    let keep = |block: Block, column: usize| !fd(block) || differentiable(&exact.columns[column]);
+    let keep = |block: Block, column: usize| {
+        !fd(block) || comparable(&t.columns[column], &exact.columns[column])
+    };
     let mut findings = Vec::new();
     for e in compare_where(m, t, exact, keep) {
         let (tolerance, eps) = if fd(e.block) {
@@ -165,7 +220,7 @@ fn hybrid(
             let Some((_, v)) = v else { continue };
             let standard = standard_eps(true);
             let k = v.eps.iter().position(|eps| *eps == standard);
-            let Some(noise) = k.and_then(|k| v.noise(k)) else { continue };
+            let Some((_, noise)) = k.and_then(|k| useful(v, k)) else { continue };
             (FD_NOISE_FACTOR * noise, Some(standard))
         } else {
             (CLOSED_FORM, None)
@@ -329,9 +384,27 @@ mod tests {
         exact.B[[m.nv + 3, 0]] *= 1.0 + 1e-5;
         for (method, centered) in [(Compared::Centered, true), (Compared::Forward, false)] {
             let curves = fd_convergence(&m, &state.d, centered, &nudges(centered), &exact).unwrap();
-            let found = differences("s", method, &curves);
+            let (found, noisy) = differences("s", method, &curves);
+            assert_eq!(noisy, None);
             assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂u"], "{method}");
         }
+    }
+
+    #[test]
+    fn what_dual_numbers_do_not_know_is_withdrawn_and_said() {
+        let (m, state) = arm();
+        let mut sample = Sample::new(&m, &state, Depth::Full).unwrap();
+        let count = sample.findings.len();
+        let closed = |f: &&mut Finding| f.method == Compared::ClosedForm;
+        let f = sample.findings.iter_mut().find(closed).unwrap();
+        f.err = 1e-9;
+        let block = f.block;
+        sample.withdraw();
+        assert!(sample.findings.len() == count && !sample.ill_conditioned, "it just fails");
+        sample.rounding.iter_mut().find(|(b, _)| *b == block).unwrap().1 = 2e-10;
+        sample.withdraw();
+        assert!(sample.findings.len() == count - 1 && sample.ill_conditioned);
+        assert!(sample.refused[0].1.contains("change by 2.0e-10"), "{:?}", sample.refused);
     }
 
     #[test]
