@@ -87,7 +87,7 @@ fn tangent_problems(what: &str, m: &Model, seed: u64) -> Vec<String> {
             body[..3].fill_with(|| random.signed(0.25));
             body[3..].copy_from_slice(&random.quat());
         }
-        let direction: Vec<f64> = (0..m.nv).map(|_| random.signed(1.0)).collect();
+        let direction: Vec<f64> = (0..2 * m.nv).map(|_| random.signed(1.0)).collect();
         let along = |h: f64| {
             let dx: Vec<f64> = direction.iter().map(|x| h * x).collect();
             contacts(m, &mut moved(m, &d, &dx, &[]))
@@ -98,6 +98,13 @@ fn tangent_problems(what: &str, m: &Model, seed: u64) -> Vec<String> {
         let duals = contacts(m, &mut moved(m, &d, &dx, &[]));
         if before.len() != after.len() || duals.len() != after.len() {
             continue; // a contact appears or vanishes in between
+        }
+        let jumps = |other: &[f64]| {
+            let pairs = numbers(&duals).into_iter().zip(other.to_vec());
+            pairs.into_iter().any(|(dual, x)| (dual.re() - x).abs() > 100.0 * H)
+        };
+        if jumps(&numbers(&before)) || jumps(&numbers(&after)) {
+            continue; // other corners are kept, or in another order
         }
         compared += duals.len();
         let sides = numbers(&before).into_iter().zip(numbers(&after));
@@ -168,9 +175,10 @@ fn meshes_of_boxes_rest_like_boxes() {
         assert_eq!(found.len(), 4, "{below} below {above}");
         let up = if m.geom_bodyid[found[0].geom[0]] == 0 { 1.0 } else { -1.0 };
         for contact in &found {
-            assert!((contact.dist + 0.01).abs() < 1e-9, "{}", contact.dist);
-            assert!((contact.frame[0].z - up).abs() < 1e-9, "{}", contact.frame[0]);
-            assert!((contact.pos.z - 0.295).abs() < 1e-9, "{}", contact.pos);
+            // vertices of meshes are single precision, as MuJoCo's are
+            assert!((contact.dist + 0.01).abs() < 1e-7, "{}", contact.dist);
+            assert!((contact.frame[0].z - up).abs() < 1e-7, "{}", contact.frame[0]);
+            assert!((contact.pos.z - 0.295).abs() < 1e-7, "{}", contact.pos);
         }
     }
 }
@@ -179,7 +187,7 @@ fn meshes_of_boxes_rest_like_boxes() {
 fn no_pair_is_lost_by_the_sweep() {
     let mut random = Random::new(3);
     let mut bodies = String::new();
-    for _ in 0..60 {
+    for _ in 0..100 {
         let [x, y, z] = [2.0, 0.5, 0.5].map(|size| random.signed(size));
         let size = 0.1 + 0.05 * random.unit();
         write!(

@@ -74,6 +74,13 @@ fn shell(golden: &Golden) -> Model {
         m.M_colind.append(&mut row);
     }
     m.nM = m.M_colind.len();
+    // of each degree of freedom, how many are below it
+    m.M_subnum = vec![0; m.nv];
+    for i in 0..m.nv {
+        for &j in &m.M_colind[m.M_rowadr[i]..][..m.M_rownnz[i] - 1] {
+            m.M_subnum[j] += 1;
+        }
+    }
     m
 }
 

@@ -6,7 +6,7 @@ use dualstep::math::Quat;
 use dualstep::mjcf::MjcfErrorKind;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
-use dualstep_derivatives::{DerivativeConfig, mjd_transition};
+use dualstep_derivatives::{FdConfig, mjd_transition_fd};
 use nalgebra::Vector3;
 
 use super::Status;
@@ -49,9 +49,11 @@ pub(super) fn full_m(m: &Model, d: &Data<f64>) -> Vec<f64> {
     dualstep::smooth::full_m(m, d)
 }
 
-/// Transition matrices `A B C D` by the default method, row-major.
+/// Transition matrices `A B C D` by centred differences with the oracle's nudge, row-major: at a kink the oracle's
+/// differences are an average of both sides, and zero for a control beyond its range even where nothing clamps it.
 pub(super) fn transition(m: &Model, d: &Data<f64>) -> Result<[Vec<f64>; 4], String> {
-    let found = mjd_transition(m, d, &DerivativeConfig::default()).map_err(|e| e.to_string())?;
+    let config = FdConfig::uniform(true, 1e-6);
+    let found = mjd_transition_fd(m, d, &config).map_err(|e| e.to_string())?;
     Ok([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect()))
 }
 
