@@ -2,6 +2,8 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use crate::collision::{Collision, Contact};
+use crate::constraint::Efc;
 use crate::integrate::{KeptFactor, Rk4Scratch};
 use crate::linalg::implicit_solve::ImplicitSolve;
 use crate::math::{Quat, SpatialInertia, SpatialVec};
@@ -99,6 +101,12 @@ pub struct Data<T: Scalar> {
     /// integrator's matrix: the model is ill-conditioned there (MuJoCo's `mjWARN_INERTIA`).
     pub singular: Option<FactorError>,
 
+    // ---- position dependent: written by collision, constraint
+    /// Contacts.
+    pub contact: Vec<Contact<T>>,
+    /// Rows of all constraints.
+    pub efc: Efc<T>,
+
     // ---- velocity dependent: written by forward::fwd_velocity
     /// Tendon velocity (ntendon).
     pub ten_velocity: Vec<T>,
@@ -139,7 +147,7 @@ pub struct Data<T: Scalar> {
     /// Acceleration (nv).
     pub qacc: Vec<T>,
 
-    // ---- written by smooth::rne_post_constraint, where a sensor asks
+    // ---- written by constraint::rne_post_constraint, where a sensor asks
     /// Body acceleration about the tree's centre of mass, gravity included, rot:lin (nbody).
     pub cacc: Vec<SpatialVec<T>>,
     /// Force on a body from its parent, about the tree's centre of mass, rot:lin (nbody).
@@ -176,6 +184,8 @@ pub(crate) struct Scratch<T: Scalar> {
     pub(crate) solve: ImplicitSolve,
     /// Stages of RK4; empty unless it is the integrator.
     pub(crate) rk4: Rk4Scratch<T>,
+    /// Collision detection; absent only while it works.
+    pub(crate) collision: Option<Box<Collision<T>>>,
     /// State before the step (nq, nv, na), to restore it after an error and for RK4.
     pub(crate) qpos: Vec<T>,
     pub(crate) qvel: Vec<T>,
@@ -235,6 +245,8 @@ impl<T: Scalar> Data<T> {
             qLD: s(m.nM),
             qLDiagInv: s(m.nv),
             singular: None,
+            contact: Vec::new(),
+            efc: Efc::new(m.nv, 0),
             ten_velocity: s(m.ntendon),
             actuator_velocity: s(m.nactuator),
             cvel: sv(m.nbody),
@@ -267,6 +279,7 @@ impl<T: Scalar> Data<T> {
                 qderiv: if needs_qDeriv { QDeriv::new(m) } else { QDeriv::default() },
                 solve: ImplicitSolve::new(if needs_qDeriv { m.nv } else { 0 }),
                 rk4: if rk4 { Rk4Scratch::new(m.nv, m.na) } else { Rk4Scratch::default() },
+                collision: Some(Box::new(Collision::new(m))),
                 qpos: s(m.nq),
                 qvel: s(m.nv),
                 act: s(m.na),
