@@ -4,7 +4,7 @@
 //! ordinary forward pass, field by field, as far as no constraint touches the field; accelerations and
 //! sensors with the oracle's pass without constraints.
 
-use dualstep::model::{GeomType, ObjType, SensorType};
+use dualstep::model::{GeomType, ObjType, SensorType, TrnType};
 use dualstep::sensor::supported;
 use dualstep::status::MAXVAL;
 use dualstep::{Data, Model};
@@ -64,10 +64,27 @@ fn constrained(field: &str) -> bool {
     by_name.contains(&field) || field.starts_with("contact_") || field.starts_with("efc_")
 }
 
-/// True for fields of `fwd/` that the adhesion of geoms acts on: a passive force, but between geoms in
-/// contact.
-fn adhesive(field: &str) -> bool {
-    ["qfrc_passive", "qfrc_smooth", "qacc_smooth"].contains(&field)
+/// Fields of `fwd/` that do not come from the solver but depend on contacts, where a model has forces between geoms in
+/// contact: the stage of constraints compares them.
+pub(super) const ADHESIVE: [&str; 7] = [
+    "actuator_moment",
+    "actuator_velocity",
+    "qfrc_passive",
+    "actuator_force",
+    "qfrc_actuator",
+    "qfrc_smooth",
+    "qacc_smooth",
+];
+
+/// True if forces act between geoms in contact: their own attraction, or that of actuators.
+pub(super) fn is_adhesive(m: &Model) -> bool {
+    m.geom_adhesion.iter().chain(&m.pair_adhesion).any(|&a| a != 0.0)
+        || m.actuator_trntype.contains(&TrnType::Body)
+}
+
+/// Our value of a field of `fwd/`.
+pub(super) fn value(m: &Model, d: &Data<f64>, field: &str) -> Option<Vec<f64>> {
+    FIELDS.iter().find(|(name, _)| *name == field).map(|(_, values)| values(m, d))
 }
 
 /// Compares forward dynamics in every state: `fwd/*`, `smooth/qacc`, `smooth/sensordata`.
@@ -101,9 +118,9 @@ fn compare_state<'a>(
     found: &mut Vec<(usize, String, &'a str, f64)>,
 ) {
     let mut push = |order, field: &str, err| found.push((order, field.to_owned(), state, err));
-    let sticky = m.geom_adhesion.iter().chain(&m.pair_adhesion).any(|&a| a != 0.0);
+    let sticky = is_adhesive(m);
     for (order, (field, values)) in FIELDS.iter().enumerate() {
-        if sticky && adhesive(field) {
+        if sticky && ADHESIVE.contains(field) {
             continue;
         }
         let Some(theirs) = golden.flat(&format!("{state}/fwd/{field}")) else { continue };
@@ -131,7 +148,7 @@ fn compare_state<'a>(
 }
 
 /// Error of the sensors that are computed.
-fn sensor_err(m: &Model, ours: &[f64], mut theirs: Vec<f64>) -> f64 {
+pub(super) fn sensor_err(m: &Model, ours: &[f64], mut theirs: Vec<f64>) -> f64 {
     let mut ours = ours.to_vec();
     if ours.len() != theirs.len() {
         return f64::INFINITY;
