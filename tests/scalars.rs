@@ -118,7 +118,7 @@ fn stages<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
     smooth::smooth_force(m, d);
     smooth::acceleration(m, d);
     d.qacc.copy_from_slice(&d.qacc_smooth);
-    smooth::rne_post_constraint(m, d);
+    constraint::rne_post_constraint(m, d);
     sensor::sensor_acc(m, d);
     energy::energy(m, d);
     fields(d)
@@ -188,6 +188,7 @@ fn constraint_rows<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
         solref: m.geom_solref[last],
         solreffriction: [-10.0, -1.0],
         solimp: m.geom_solimp[last],
+        adhesion: 0.0,
         dim,
         geom: [first, last],
         exclude: Exclude::None,
