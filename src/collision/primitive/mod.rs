@@ -59,7 +59,7 @@ pub(crate) fn direction<T: Scalar>(v: &Vector3<T>) -> Option<(Vector3<T>, T)> {
     let square = v.norm_squared();
     (square.re() >= MINVAL * MINVAL).then(|| {
         let length = square.sqrt();
-        (v / length, length)
+        (v * (T::one() / length), length)
     })
 }
 
