@@ -68,8 +68,8 @@ impl<T: Scalar> Narrow<T> {
             (Plane, Cylinder) => primitive::plane_cylinder(out, margin, &a, &b),
             (Plane, Box) => primitive::plane_box(out, margin, &a, &b),
             (Plane, Mesh) => {
-                if let Some(mesh) = m.geom_dataid[geom[1]].and_then(|id| m.mesh.get(id)) {
-                    primitive::plane_mesh(out, margin, &a, &b, mesh, m.geom_rbound[geom[1]]);
+                if let Some(hull) = &self.polytope[geom[1]] {
+                    primitive::plane_mesh(out, margin, &a, &b, hull);
                 }
             }
             (Sphere, Sphere) => {

@@ -13,7 +13,7 @@ use nalgebra::Vector3;
 use self::epa::Epa;
 use self::gjk::{Gjk, Pair, Vertex};
 use self::manifold::{Clip, Feature};
-pub(super) use self::polytope::Polytope;
+pub(crate) use self::polytope::Polytope;
 use super::contact::Touch;
 use super::primitive::{Placed, direction};
 use crate::scalar::Scalar;
