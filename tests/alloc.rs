@@ -190,7 +190,8 @@ fn rows<T: Scalar>(m: &Model) -> (Efc<T>, Vec<Contact<T>>) {
     (efc.ne, efc.nf, efc.nl, efc.nefc) = (2, 3, 4, n);
     efc.id = (0..n).map(|i| usize::from(i >= n - 3)).collect();
     let entry = |k: usize| if k.is_multiple_of(3) { 0.0 } else { (k as f64 * 0.7).sin() };
-    efc.J = (0..n * m.nv).map(|k| T::lift(entry(k))).collect();
+    let J: Vec<T> = (0..n * m.nv).map(|k| T::lift(entry(k))).collect();
+    efc.set_dense_J(&J);
     efc.R = vec![T::lift(0.1); n];
     efc.D = vec![T::lift(10.0); n];
     efc.aref = (0..n).map(|i| T::lift(1.0 + i as f64)).collect();

@@ -196,7 +196,7 @@ fn constraint_rows<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
     };
     let mut contacts = if m.ngeom > 0 { [1, 3, 4, 6].map(contact).to_vec() } else { Vec::new() };
     let mut efc = Efc::new(m.nv, constraint::max_rows(m, 4) + 4 * 10);
-    constraint::make_constraint(m, d, &mut contacts, &mut efc).unwrap();
+    constraint::make_constraint(m, d, &mut contacts, &mut efc);
     constraint::reference_constraint(m, d, &contacts, &mut efc);
     [efc.J, efc.pos, efc.KBIP.concat(), efc.R, efc.D, efc.vel, efc.aref].concat()
 }

@@ -24,8 +24,9 @@ pub fn reference_constraint<T: Scalar>(
     efc: &mut Efc<T>,
 ) {
     for i in 0..efc.nefc {
-        let row = &efc.J[i * m.nv..(i + 1) * m.nv];
-        efc.vel[i] = row.iter().zip(&d.qvel).fold(T::zero(), |sum, (j, v)| sum + *j * *v);
+        let (columns, entries) = efc.row(i);
+        let terms = columns.iter().zip(entries).map(|(&j, x)| *x * d.qvel[j]);
+        efc.vel[i] = terms.fold(T::zero(), |sum, x| sum + x);
     }
     contact::add_surface_velocity(m, d, contacts, efc);
     for i in 0..efc.nefc {

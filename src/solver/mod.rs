@@ -51,6 +51,7 @@ use tangent::Tangents;
 /// Working memory of [`solve`], and how the last solve went.
 #[derive(Clone, Debug)]
 pub struct SolverWorkspace<T: Scalar> {
+    capacity: usize,
     problem: Problem,
     at: Primal,
     line: Line,
@@ -65,11 +66,13 @@ pub struct SolverWorkspace<T: Scalar> {
 }
 
 impl<T: Scalar> SolverWorkspace<T> {
-    /// Room for `capacity` rows, and what the solver in the model's options needs.
+    /// Room for `capacity` rows, and what the solver in the model's options needs. Memory is allocated later only
+    /// for more rows than that.
     pub fn new(m: &Model, capacity: usize) -> Self {
         let newton = m.opt.solver == SolverType::Newton || T::ORDER > 0;
         let dual = m.opt.solver == SolverType::Pgs || m.opt.noslip_iterations > 0;
         Self {
+            capacity,
             problem: Problem::new(m, capacity),
             at: Primal::new(m.nv, capacity),
             line: Line::new(capacity),
@@ -102,8 +105,7 @@ const OTHER_SOLVER: &str = "the workspace was made for another solver";
 /// Source: MuJoCo `mj_fwdConstraint`.
 ///
 /// # Panics
-/// If there are more rows than the workspace has room for, or the options ask for another solver than they did
-/// when it was made.
+/// If the options ask for another solver than they did when the workspace was made.
 pub fn solve<T: Scalar>(
     m: &Model,
     d: &mut Data<T>,
@@ -111,6 +113,9 @@ pub fn solve<T: Scalar>(
     contacts: &[Contact<T>],
     ws: &mut SolverWorkspace<T>,
 ) -> SolverStatus {
+    if efc.nefc > ws.capacity {
+        *ws = SolverWorkspace::new(m, efc.nefc.next_power_of_two());
+    }
     ws.stats.clear();
     if efc.nefc == 0 {
         leave_unconstrained(d, efc);

@@ -146,29 +146,13 @@ impl Problem {
         }
     }
 
-    /// Row by row, without zeros; a column that one row of a cone has, all its rows have.
     fn load_jacobian<T: Scalar>(&mut self, efc: &Efc<T>) {
-        let nv = self.nv;
         self.rowadr.clear();
         self.colind.clear();
         self.J.clear();
-        self.rowadr.push(0);
-        let mut cones = self.cones.iter().peekable();
-        let mut row = 0;
-        while row < self.nefc {
-            let dim = cones.next_if(|c| c.row == row).map_or(1, |c| c.dim);
-            let block = &efc.J[row * nv..(row + dim) * nv];
-            for r in 0..dim {
-                for j in 0..nv {
-                    if (0..dim).any(|k| block[k * nv + j].re() != 0.0) {
-                        self.colind.push(j);
-                        self.J.push(block[r * nv + j].re());
-                    }
-                }
-                self.rowadr.push(self.J.len());
-            }
-            row += dim;
-        }
+        self.rowadr.extend_from_slice(&efc.J_rowadr);
+        self.colind.extend_from_slice(&efc.J_colind);
+        self.J.extend(efc.J.iter().map(|x| x.re()));
     }
 
     fn is_finite(&self) -> bool {

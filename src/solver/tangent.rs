@@ -79,14 +79,16 @@ impl<T: Scalar> Tangents<T> {
     fn evaluate(&mut self, m: &Model, d: &Data<T>, efc: &Efc<T>, p: &Problem, state: &[EfcState]) {
         let nv = p.nv;
         for i in 0..p.nefc {
-            let row = efc.J[i * nv..(i + 1) * nv].iter();
-            self.x[i] = row.zip(&self.qacc).fold(-efc.aref[i], |s, (J, a)| s + *J * *a);
+            let (columns, entries) = efc.row(i);
+            let terms = columns.iter().zip(entries).map(|(&j, x)| *x * self.qacc[j]);
+            self.x[i] = terms.fold(-efc.aref[i], |sum, x| sum + x);
         }
         row_forces(p, efc, &self.x, state, &mut self.force);
         self.qfrc.fill(T::zero());
         for i in (0..p.nefc).filter(|&i| state[i] != EfcState::Satisfied) {
-            for (q, J) in self.qfrc.iter_mut().zip(&efc.J[i * nv..(i + 1) * nv]) {
-                *q += *J * self.force[i];
+            let (columns, entries) = efc.row(i);
+            for (&j, x) in columns.iter().zip(entries) {
+                self.qfrc[j] += *x * self.force[i];
             }
         }
         mul_M(m, &d.qM, &self.qacc, &mut self.residual);
