@@ -3,6 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::contact::Touch;
+use super::convex::{Shape, Solid};
 use super::primitive::Placed;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -27,6 +28,18 @@ pub(super) struct Extent {
     pub(super) lower: Vector3<f64>,
     /// Greatest coordinates.
     pub(super) upper: Vector3<f64>,
+}
+
+impl Extent {
+    /// Box around a solid.
+    pub(super) fn new(shape: Shape, pos: Vector3<f64>, mat: Matrix3<f64>) -> Self {
+        let mut solid = Solid::new(shape, pos, mat);
+        let mut end = |k: usize, sign: f64| solid.support(&Vector3::ith(k, sign)).0[k];
+        Self {
+            lower: Vector3::from_fn(|k, _| end(k, -1.0)),
+            upper: Vector3::from_fn(|k, _| end(k, 1.0)),
+        }
+    }
 }
 
 impl<'a> HeightField<'a> {
@@ -54,12 +67,14 @@ impl<'a> HeightField<'a> {
         let range = |axis: usize, half: f64, points: usize| {
             cells(near.lower[axis] - margin, near.upper[axis] + margin, half, points)
         };
-        let (Some(columns), Some(rows)) = (range(0, half_x, self.ncol), range(1, half_y, self.nrow))
+        let (Some(columns), Some(rows)) =
+            (range(0, half_x, self.ncol), range(1, half_y, self.nrow))
         else {
             return;
         };
         for row in rows {
-            let (mut a, mut b) = (self.point(row + 1, columns.start), self.point(row, columns.start));
+            let (mut a, mut b) =
+                (self.point(row + 1, columns.start), self.point(row, columns.start));
             for column in columns.clone() {
                 for above in [1, 0] {
                     let c = self.point(row + above, column + 1);
@@ -76,9 +91,8 @@ impl<'a> HeightField<'a> {
 
     /// A point of the surface.
     fn point(&self, row: usize, column: usize) -> Vector3<f64> {
-        let along = |i: usize, half: f64, points: usize| {
-            2.0 * half / (points - 1) as f64 * i as f64 - half
-        };
+        let along =
+            |i: usize, half: f64, points: usize| 2.0 * half / (points - 1) as f64 * i as f64 - half;
         Vector3::new(
             along(column, self.size[0], self.ncol),
             along(row, self.size[1], self.nrow),
@@ -88,14 +102,21 @@ impl<'a> HeightField<'a> {
 }
 
 /// Cells of a row of `points` points from −half to half that an interval touches; none if it is beyond.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the points")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the points"
+)]
 fn cells(lower: f64, upper: f64, half: f64, points: usize) -> Option<std::ops::Range<usize>> {
     if lower > half || upper < -half {
         return None;
     }
     let last = (points - 1) as f64;
     let place = |x: f64| (x + half) / (2.0 * half) * last;
-    Some(place(lower).floor().clamp(0.0, last) as usize..place(upper).ceil().clamp(0.0, last) as usize)
+    Some(
+        place(lower).floor().clamp(0.0, last) as usize
+            ..place(upper).ceil().clamp(0.0, last) as usize,
+    )
 }
 
 /// The pose of `placed` in the frame of `frame`.

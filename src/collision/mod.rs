@@ -14,6 +14,7 @@ mod broad;
 mod contact;
 mod convex;
 mod driver;
+mod hfield;
 mod narrow;
 mod primitive;
 

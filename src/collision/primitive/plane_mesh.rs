@@ -23,7 +23,7 @@ pub(crate) fn plane_mesh<T: Scalar>(
 ) {
     let normal = plane.axis(2);
     let down = (placed.mat.transpose() * -normal).map(Scalar::re);
-    let lowest = hull.support(&down);
+    let lowest = hull.support(&down, None);
     let mut push = |v: usize| {
         let rise = placed.mat * lift3(&hull.vert[v]);
         let point = placed.pos + rise;
