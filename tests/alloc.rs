@@ -10,12 +10,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::Path;
 
-use dualstep::collision::{Contact, Exclude};
+use dualstep::collision::{Collision, Contact, Exclude, collision};
 use dualstep::constraint::{Efc, EfcState, EfcType};
 use dualstep::model::{Integrator, SolverType};
 use dualstep::scalar::Dual;
 use dualstep::solver::{SolverWorkspace, solve};
-use dualstep::{Data, Model, Scalar, forward, inverse, step};
+use dualstep::{Data, Model, Scalar, forward, inverse, smooth, step};
 use dualstep_derivatives::{
     DerivativeConfig, Method, SensorDeriv, Transition, TransitionWorkspace, mjd_sensors,
     mjd_transition_into,
@@ -126,6 +126,19 @@ fn nothing_is_allocated_after_construction() {
 }
 
 // on one thread: the counter counts there, and threads are rayon's business
+#[test]
+fn nothing_is_allocated_by_collision_detection() {
+    for (name, m) in models() {
+        let mut d = Data::<f64>::new(&m);
+        smooth::kinematics(&m, &mut d);
+        let mut found = Collision::new(&m);
+        // lists grow to what a configuration needs, and stay
+        collision(&m, &d, &mut found);
+        let number = allocations(|| collision(&m, &d, &mut found));
+        assert_eq!(number, 0, "{name}");
+    }
+}
+
 #[test]
 fn nothing_is_allocated_in_a_linearization() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();

@@ -525,7 +525,7 @@ fn rows_find_room() {
     make_constraint(&m, &d, &mut contacts, &mut roomy);
     let mut tight = Efc::new(m.nv, 5);
     make_constraint(&m, &d, &mut contacts, &mut tight);
-    assert_eq!(tight.nefc, 8);
+    assert_eq!(tight.nefc, 6);
     assert_eq!((&tight.J, &tight.J_colind, &tight.D), (&roomy.J, &roomy.J_colind, &roomy.D));
 }
 

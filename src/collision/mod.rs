@@ -15,6 +15,7 @@ mod contact;
 mod convex;
 mod distance;
 mod driver;
+mod hfield;
 mod narrow;
 mod primitive;
 

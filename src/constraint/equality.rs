@@ -29,11 +29,7 @@ pub(super) fn rows(kind: EqType) -> usize {
 /// Appends the rows of all active equality constraints, but of those that no degree of freedom affects.
 ///
 /// Source: MuJoCo `mj_instantiateEquality`.
-pub(super) fn instantiate<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    efc: &mut Efc<T>,
-) {
+pub(super) fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, efc: &mut Efc<T>) {
     for e in (0..m.neq).filter(|&e| d.eq_active[e]) {
         let start = efc.nefc;
         match m.eq_type[e] {
@@ -80,12 +76,7 @@ fn push_bodies<'a, T: Scalar>(m: &Model, e: usize, efc: &'a mut Efc<T>) -> Rows<
 }
 
 /// Connect: p₁ − p₂ = 0 for the two anchors.
-fn point<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    e: usize,
-    efc: &mut Efc<T>,
-) {
+fn point<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
     let mut rows = push_bodies(m, e, efc);
     let [p1, p2] = anchors(m, d, e);
     rows.pos.copy_from_slice((p1 - p2).as_slice());
@@ -99,12 +90,7 @@ fn point<T: Scalar>(
 /// Weld: p₁ − p₂ = 0 and s · vec(q₂* q₁ r) = 0, with r the relative orientation and s the torque scale.
 ///
 /// A relative angular velocity ω changes the second by s/2 · vec(q₂* ω q₁ r), ω as a quaternion.
-fn weld<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    e: usize,
-    efc: &mut Efc<T>,
-) {
+fn weld<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
     let mut rows = push_bodies(m, e, efc);
     let [p1, p2] = anchors(m, d, e);
     let [q1, q2] = orientations(m, d, e);
@@ -159,12 +145,7 @@ pub(super) fn wrench<T: Scalar>(
 }
 
 /// Joint and tendon: y − y₀ = Σ dataₖ (x − x₀)ᵏ for the values y, x of the first and second; or = data₀.
-fn polynomial<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    e: usize,
-    efc: &mut Efc<T>,
-) {
+fn polynomial<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
     let on_joints = m.eq_type[e] == EqType::Joint;
     let displacement = |id: usize| {
         let (value, reference) = if on_joints {
@@ -211,12 +192,7 @@ fn polynomial<T: Scalar>(
 
 /// Distance: |p₁ − p₂| = data₀ for the centres of two geoms. Centres that coincide have no direction, and
 /// then the constraint no row. Ours, not MuJoCo's.
-fn distance<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    e: usize,
-    efc: &mut Efc<T>,
-) {
+fn distance<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
     let [p1, p2] = anchors(m, d, e);
     let (normal, length) = direction(&(p1 - p2));
     if length.re() == 0.0 {

@@ -16,11 +16,7 @@ const SIDES: [f64; 2] = [-1.0, 1.0];
 /// Appends the rows of joints, then of tendons, lower side first.
 ///
 /// Source: MuJoCo `mj_instantiateLimit`.
-pub(super) fn instantiate<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    efc: &mut Efc<T>,
-) {
+pub(super) fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, efc: &mut Efc<T>) {
     for j in (0..m.njnt).filter(|&j| m.jnt_limited[j]) {
         match m.jnt_type[j] {
             JointType::Slide | JointType::Hinge => scalar_joint(m, d, j, efc),
@@ -39,12 +35,7 @@ fn block<T>(kind: EfcType, id: usize, pos: T, margin: f64) -> Block<T> {
 }
 
 /// Slide and hinge: distances of the value to both ends of its range.
-fn scalar_joint<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    j: usize,
-    efc: &mut Efc<T>,
-) {
+fn scalar_joint<T: Scalar>(m: &Model, d: &Data<T>, j: usize, efc: &mut Efc<T>) {
     let value = d.qpos[m.jnt_qposadr[j]];
     for (side, bound) in SIDES.into_iter().zip(m.jnt_range[j]) {
         let dist = T::lift(side) * (T::lift(bound) - value);
@@ -58,12 +49,7 @@ fn scalar_joint<T: Scalar>(
 
 /// Ball: distance of the rotation angle from its largest value, max(range). The angle changes by the angular
 /// velocity along the axis of the rotation.
-fn ball_joint<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    j: usize,
-    efc: &mut Efc<T>,
-) {
+fn ball_joint<T: Scalar>(m: &Model, d: &Data<T>, j: usize, efc: &mut Efc<T>) {
     let adr = m.jnt_qposadr[j];
     let rotation = Quat::from_slice(&d.qpos[adr..adr + 4]).normalized().log();
     let (axis, angle) = direction(&rotation);
@@ -80,12 +66,7 @@ fn ball_joint<T: Scalar>(
 }
 
 /// Tendon: distances of the length to both ends of its range.
-fn tendon<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    t: usize,
-    efc: &mut Efc<T>,
-) {
+fn tendon<T: Scalar>(m: &Model, d: &Data<T>, t: usize, efc: &mut Efc<T>) {
     for (side, bound) in SIDES.into_iter().zip(m.tendon_range[t]) {
         let dist = T::lift(side) * (T::lift(bound) - d.ten_length[t]);
         if dist.re() < m.tendon_margin[t] {

@@ -80,12 +80,7 @@ pub fn make_constraint<T: Scalar>(
 }
 
 /// Jacobian, residual and margin of all rows.
-fn instantiate<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    contacts: &mut [Contact<T>],
-    efc: &mut Efc<T>,
-) {
+fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, contacts: &mut [Contact<T>], efc: &mut Efc<T>) {
     if !m.opt.disabled(disable::EQUALITY) {
         equality::instantiate(m, d, efc);
     }
@@ -128,7 +123,8 @@ pub(crate) fn row_capacity(m: &Model) -> (usize, usize) {
     }
     let collides = |g: &usize| m.geom_contype[*g] != 0 || m.geom_conaffinity[*g] != 0;
     let geoms = (0..m.ngeom).filter(collides).count();
-    let ncon = if m.opt.disabled(disable::CONTACT) { 0 } else { (4 * geoms).min(1000) + 4 * m.npair };
+    let ncon =
+        if m.opt.disabled(disable::CONTACT) { 0 } else { (4 * geoms).min(1000) + 4 * m.npair };
     (ncon, max_rows(m, ncon))
 }
 

@@ -1,30 +1,55 @@
-//! Penetration of two polytopes: the face of A − B nearest to the origin, by expanding a polytope inside it.
+//! Penetration of two solids: the face of A − B nearest to the origin, by expanding a polytope inside it.
 //!
-//! Source: van den Bergen, *Proximity queries and penetration depth computation on 3D game objects*, GDC 2001.
+//! Sources: van den Bergen, *Proximity queries and penetration depth computation on 3D game objects*, GDC
+//! 2001; MuJoCo nativeccd (`epa`, `polytope2` to `polytope4`), for where to start and when to stop.
 
-use nalgebra::Vector3;
+use nalgebra::{Rotation3, Unit, Vector3};
 
-use super::gjk::{Pair, Simplex, Vertex};
+use super::gjk::{Near, Stop};
+use super::simplex::{det, origin_on_plane, plane_weights};
+use super::solid::{Pair, Vertex};
+use crate::MINVAL;
 
-/// Progress of the nearest face below which it is on the boundary, in parts of the size of A − B.
-const DONE: f64 = 1e-12;
-/// Thickness of a starting tetrahedron that is none, in parts of its size.
-const FLAT: f64 = 1e-9;
+/// Squared distance of a starting face from the origin below which the origin is on it \[m²\].
+const ON_FACE: f64 = MINVAL * MINVAL;
+/// Room for the edges around what one vertex sees; more of them make it grow.
+const MAX_RIM: usize = 24;
+/// Excess of the lower over the upper bound at the start that shows that the origin is outside \[m\].
+const OUTSIDE: f64 = 1e-10;
 
-/// A triangle of the expanding polytope, counter-clockwise from outside.
+/// A triangle of the expanding polytope.
 #[derive(Clone, Copy, Debug)]
-struct Triangle {
+struct Face {
+    /// Its vertices.
     vertex: [usize; 3],
-    normal: Vector3<f64>,
-    dist: f64,
+    /// Faces across the edges that start at each vertex.
+    across: [usize; 3],
+    /// The origin projected onto it \[m\], outward.
+    foot: Vector3<f64>,
+    /// Squared distance from the origin \[m²\].
+    square: f64,
+    /// Place among the candidates.
+    place: Place,
+}
+
+/// Whether a face is part of the polytope, and can be the nearest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Candidate(usize),
+    TooFar,
+    Removed,
 }
 
 /// Memory of the expansion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Epa {
     vertex: Vec<Vertex>,
-    face: Vec<Triangle>,
+    face: Vec<Face>,
+    /// Faces that can be the nearest.
+    candidate: Vec<usize>,
+    /// Edges around what the new vertex sees: the face beyond, and its edge.
     rim: Vec<(usize, usize)>,
+    center: Vector3<f64>,
 }
 
 /// The face of A − B that is nearest to the origin.
@@ -32,123 +57,320 @@ pub(crate) struct Epa {
 pub(crate) struct NearestFace {
     /// Three vertices in its plane.
     pub(crate) vertex: [Vertex; 3],
-    /// Its normal, away from the inside of A − B: from A to B.
-    pub(crate) normal: Vector3<f64>,
+    /// Points of A and B where they are deepest in each other \[m\].
+    pub(crate) x: [Vector3<f64>; 2],
+    /// Depth \[m\].
+    pub(crate) depth: f64,
 }
 
 impl Epa {
-    /// Expands from a simplex that contains the origin, or nearly; none if A − B is flat.
+    /// Memory for a number of iterations.
+    pub(crate) fn new(iterations: usize) -> Self {
+        let mut out = Self::default();
+        out.reserve(iterations);
+        out
+    }
+
+    /// Forgets the last expansion, and makes room for a number of iterations.
+    fn reserve(&mut self, iterations: usize) {
+        self.clear();
+        self.vertex.reserve(iterations + 5);
+        self.face.reserve(6 * iterations.max(1));
+        self.candidate.reserve(6 * iterations.max(1));
+        self.rim.reserve(MAX_RIM);
+    }
+
+    /// Expands from the simplex that GJK ended with; none if the solids only touch, or rounding leaves no
+    /// polytope around the origin.
     pub(crate) fn expand(
         &mut self,
-        pair: &Pair,
-        start: &Simplex,
-        iterations: usize,
+        pair: &mut Pair,
+        near: &Near,
+        stop: Stop,
     ) -> Option<NearestFace> {
-        self.start(pair, start)?;
-        let scale = self.vertex.iter().map(|v| v.w.norm()).fold(0.0, f64::max);
-        for _ in 0..iterations {
-            let nearest = self.nearest()?;
-            let new = pair.support(&nearest.normal);
-            let done = new.w.dot(&nearest.normal) - nearest.dist <= DONE * scale;
-            if done || self.vertex.iter().any(|v| v.id == new.id) {
+        self.reserve(stop.iterations);
+        match *near.simplex.vertices() {
+            [a, b] => self.start_from_segment(pair, a, b)?,
+            [a, b, c] => self.start_from_triangle(pair, [a, b, c])?,
+            [a, b, c, d] => self.start_from_tetrahedron(pair, [a, b, c, d])?,
+            _ => return None,
+        }
+        let nearest = self.grow(pair, stop)?;
+        let face = &self.face[nearest];
+        let vertex = face.vertex.map(|v| self.vertex[v]);
+        let weight = plane_weights([&vertex[0].w, &vertex[1].w, &vertex[2].w], &face.foot);
+        let x = [0, 1].map(|i| {
+            vertex[0].p[i] * weight[0] + vertex[1].p[i] * weight[1] + vertex[2].p[i] * weight[2]
+        });
+        Some(NearestFace { vertex, x, depth: face.square.sqrt() })
+    }
+
+    /// Adds supports until the nearest face is on the boundary of A − B.
+    fn grow(&mut self, pair: &mut Pair, stop: Stop) -> Option<usize> {
+        let discrete = pair.is_discrete();
+        let tolerance = if discrete { MINVAL } else { stop.tolerance };
+        let mut upper = f64::MAX;
+        let mut nearest = None;
+        let limit = 6 * stop.iterations;
+        for k in 0..stop.iterations.min(1000) {
+            let Some(new) = self.nearest(upper * upper) else { break };
+            nearest = Some(new);
+            let (foot, square) = (self.face[new].foot, self.face[new].square);
+            if square <= 0.0 {
                 break;
             }
-            self.insert(new);
+            let lower = square.sqrt();
+            let w = self.add_support(pair, &foot, lower);
+            let reached = foot.dot(&self.vertex[w].w) / lower;
+            upper = upper.min(reached);
+            if reached - lower < tolerance {
+                if k == 0 && upper < lower - OUTSIDE {
+                    return None;
+                }
+                break;
+            }
+            let id = self.vertex[w].id;
+            if discrete && self.vertex[..w].iter().any(|v| v.id == id) {
+                break;
+            }
+            self.cut(new, w);
+            if self.rim.len() < 3 {
+                return None;
+            }
+            if self.face.len() + self.rim.len() > limit {
+                break;
+            }
+            self.close(w, square, upper * upper)?;
+            if self.candidate.is_empty() {
+                break;
+            }
         }
-        let nearest = self.nearest()?;
-        Some(NearestFace { vertex: nearest.vertex.map(|v| self.vertex[v]), normal: nearest.normal })
+        nearest
     }
 
-    /// The triangle nearest to the origin, the first among equals.
-    fn nearest(&self) -> Option<Triangle> {
-        let mut faces = self.face.iter();
-        let first = faces.next()?;
-        let best = faces.fold(first, |best, face| if face.dist < best.dist { face } else { best });
-        best.dist.is_finite().then_some(*best)
+    /// The candidate nearest to the origin, the first among equals, if it is not beyond a bound.
+    fn nearest(&self, bound: f64) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        for &f in &self.candidate {
+            let least = best.map_or(f64::MAX, |best| self.face[best].square);
+            if self.face[f].square < least {
+                best = Some(f);
+            }
+        }
+        best.filter(|&best| self.face[best].square <= bound)
     }
 
-    /// A tetrahedron of the simplex, and of vertices off it where it has fewer than four.
-    fn start(&mut self, pair: &Pair, start: &Simplex) -> Option<()> {
-        let mut simplex = *start;
-        if let [a] = *simplex.vertices() {
-            simplex.push(off_point(pair, &a)?);
+    /// Removes all faces that see a vertex, and lists the edges around them.
+    fn cut(&mut self, from: usize, w: usize) {
+        self.rim.clear();
+        self.remove(from);
+        for k in 0..3 {
+            let (next, end) = self.neighbor(from, k);
+            if k == 0 || self.face[next].place != Place::Removed {
+                self.cut_beyond(next, self.edge_from(next, end), w);
+            }
         }
-        if let [a, b] = *simplex.vertices() {
-            simplex.push(off_line(pair, &a, &b)?);
+    }
+
+    /// The face across an edge, and the vertex at which the edge starts there.
+    fn neighbor(&self, face: usize, edge: usize) -> (usize, usize) {
+        (self.face[face].across[edge], self.face[face].vertex[(edge + 1) % 3])
+    }
+
+    /// The edge of a face that starts at a vertex.
+    fn edge_from(&self, face: usize, vertex: usize) -> usize {
+        let [a, b, _] = self.face[face].vertex;
+        if a == vertex {
+            0
+        } else if b == vertex {
+            1
+        } else {
+            2
         }
-        if let [a, b, c] = *simplex.vertices() {
-            simplex.push(off_plane(pair, &a, &b, &c)?);
+    }
+
+    /// Removes a face and those beyond it if it sees a vertex; otherwise the edge over which it was reached is
+    /// on the rim.
+    fn cut_beyond(&mut self, face: usize, edge: usize, w: usize) {
+        let Face { foot, square, .. } = self.face[face];
+        if foot.dot(&self.vertex[w].w) - square <= MINVAL {
+            self.rim.push((face, edge));
+            return;
         }
-        let [a, b, c, d] = *simplex.vertices() else { return None };
-        let volume = (b.w - a.w).cross(&(c.w - a.w)).dot(&(d.w - a.w));
-        self.vertex.clear();
-        self.vertex.extend(if volume < 0.0 { [a, b, c, d] } else { [a, c, b, d] });
-        self.face.clear();
-        for face in [[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]] {
-            self.push(face);
+        self.remove(face);
+        for k in 1..3 {
+            let (next, end) = self.neighbor(face, (edge + k) % 3);
+            if self.face[next].place != Place::Removed {
+                self.cut_beyond(next, self.edge_from(next, end), w);
+            }
+        }
+    }
+
+    fn remove(&mut self, face: usize) {
+        if let Place::Candidate(place) = self.face[face].place {
+            self.candidate.swap_remove(place);
+            if let Some(&moved) = self.candidate.get(place) {
+                self.face[moved].place = Place::Candidate(place);
+            }
+        }
+        self.face[face].place = Place::Removed;
+    }
+
+    /// Joins the rim to a vertex; none if a new face has no distance from the origin.
+    fn close(&mut self, w: usize, lower: f64, upper: f64) -> Option<()> {
+        let (first, n) = (self.face.len(), self.rim.len());
+        for i in 0..n {
+            let (beyond, edge) = self.rim[i];
+            let [from, to] = [edge, (edge + 1) % 3].map(|e| self.face[beyond].vertex[e]);
+            self.face[beyond].across[edge] = first + i;
+            let (before, after) = (first + (i + n - 1) % n, first + (i + 1) % n);
+            let square = self.attach([w, to, from], [before, beyond, after]);
+            if square == 0.0 {
+                return None;
+            }
+            if (lower..=upper).contains(&square) {
+                self.nominate(first + i);
+            }
         }
         Some(())
     }
 
-    /// Adds a triangle. One without area stays, so that the surface has no hole, but is never the nearest.
-    fn push(&mut self, vertex: [usize; 3]) {
+    fn nominate(&mut self, face: usize) {
+        self.face[face].place = Place::Candidate(self.candidate.len());
+        self.candidate.push(face);
+    }
+
+    /// Adds a face, and returns its squared distance from the origin.
+    fn attach(&mut self, vertex: [usize; 3], across: [usize; 3]) -> f64 {
         let [a, b, c] = vertex.map(|v| self.vertex[v].w);
-        let normal = (b - a).cross(&(c - a)).try_normalize(f64::MIN_POSITIVE);
-        let dist = normal.map_or(f64::INFINITY, |normal| normal.dot(&a));
-        let normal = normal.unwrap_or_else(Vector3::zeros);
-        self.face.push(Triangle { vertex, normal, dist });
-    }
-
-    /// Replaces all triangles that see the new vertex by a fan from it to their rim.
-    fn insert(&mut self, new: Vertex) {
-        let number = self.vertex.len();
-        self.vertex.push(new);
-        let Self { face, rim, .. } = self;
-        rim.clear();
-        face.retain(|triangle| {
-            let sees = new.w.dot(&triangle.normal) > triangle.dist;
-            if sees {
-                let [a, b, c] = triangle.vertex;
-                for (from, to) in [(a, b), (b, c), (c, a)] {
-                    // an edge between two of them is inside
-                    if let Some(inner) = rim.iter().position(|&edge| edge == (to, from)) {
-                        rim.swap_remove(inner);
-                    } else {
-                        rim.push((from, to));
-                    }
-                }
-            }
-            !sees
-        });
-        for i in 0..self.rim.len() {
-            let (from, to) = self.rim[i];
-            self.push([from, to, number]);
+        let found = origin_on_plane([&c, &b, &a]);
+        let mut foot = found.unwrap_or_else(Vector3::zeros);
+        if foot.dot(&(a - self.center)) < 0.0 {
+            foot = -foot;
         }
+        let square = foot.norm_squared();
+        self.face.push(Face { vertex, across, foot, square, place: Place::TooFar });
+        square
+    }
+
+    /// Adds the support in a direction of a given length, and returns its number.
+    fn add_support(&mut self, pair: &mut Pair, direction: &Vector3<f64>, length: f64) -> usize {
+        let unit = if length > MINVAL { direction / length } else { Vector3::x() };
+        self.add(pair.support(&unit))
+    }
+
+    fn add(&mut self, v: Vertex) -> usize {
+        self.vertex.push(v);
+        self.vertex.len() - 1
+    }
+
+    fn clear(&mut self) {
+        self.vertex.clear();
+        self.face.clear();
+        self.candidate.clear();
+    }
+
+    /// Starting faces, all of them candidates. `Err` is the first that contains the origin.
+    fn start(&mut self, faces: &[([usize; 3], [usize; 3])]) -> Result<(), [Vertex; 3]> {
+        for &(vertex, across) in faces {
+            if self.attach(vertex, across) < ON_FACE {
+                return Err(vertex.map(|v| self.vertex[v]));
+            }
+        }
+        (0..faces.len()).for_each(|f| self.nominate(f));
+        Ok(())
+    }
+
+    /// Three supports around a segment make a double pyramid.
+    fn start_from_segment(&mut self, pair: &mut Pair, a: Vertex, b: Vertex) -> Option<()> {
+        self.center = (a.w + b.w) * 0.5;
+        let along = b.w - a.w;
+        let shortest =
+            |best: usize, k: usize| if along[k].abs() < along[best].abs() { k } else { best };
+        let axis = Vector3::ith(shortest(shortest(0, 1), 2), 1.0);
+        let third = 2.0 * std::f64::consts::FRAC_PI_3;
+        let turn = Rotation3::from_axis_angle(&Unit::try_new(along, 0.0)?, third);
+        let first = axis.cross(&along);
+        let [a, b] = [a, b].map(|v| self.add(v));
+        let (second, last) = (turn * first, turn * (turn * first));
+        let [c, d, e] = [first, second, last].map(|dir| self.add_support(pair, &dir, dir.norm()));
+        let faces = [
+            ([a, c, d], [1, 3, 2]),
+            ([a, e, c], [2, 4, 0]),
+            ([a, d, e], [0, 5, 1]),
+            ([b, d, c], [5, 0, 4]),
+            ([b, c, e], [3, 1, 5]),
+            ([b, e, d], [4, 2, 3]),
+        ];
+        if let Err(face) = self.start(&faces) {
+            return self.start_from_triangle(pair, face);
+        }
+        // the segment must pass through the middle triangle
+        let from = |v: usize| self.vertex[v].w - self.vertex[a].w;
+        let (axis, c, d, e) = (from(b), from(c), from(d), from(e));
+        let volume = [det(&c, &d, &axis), det(&d, &e, &axis), det(&e, &c, &axis)];
+        let through = volume.iter().all(|&v| v >= 0.0) || volume.iter().all(|&v| v <= 0.0);
+        through.then_some(())
+    }
+
+    /// A support on either side of a triangle makes a double pyramid.
+    fn start_from_triangle(&mut self, pair: &mut Pair, v: [Vertex; 3]) -> Option<()> {
+        self.clear();
+        let [a, b, c] = v.map(|v| v.w);
+        self.center = ((a + b) + c) * (1.0 / 3.0);
+        let normal = (b - a).cross(&(c - a));
+        let length = normal.norm();
+        if length < MINVAL {
+            return None;
+        }
+        let [first, second, third] = v.map(|v| self.add(v));
+        let lower = self.add_support(pair, &-normal, length);
+        let upper = self.add_support(pair, &normal, length);
+        let [low, high] = [lower, upper].map(|v| self.vertex[v].w);
+        if on_triangle([&a, &b, &c], &high) || on_triangle([&a, &b, &c], &low) {
+            return None;
+        }
+        let faces = [
+            ([upper, first, second], [1, 3, 2]),
+            ([upper, third, first], [2, 4, 0]),
+            ([upper, second, third], [0, 5, 1]),
+            ([lower, second, first], [5, 0, 4]),
+            ([lower, first, third], [3, 1, 5]),
+            ([lower, third, second], [4, 2, 3]),
+        ];
+        self.start(&faces).ok()
+    }
+
+    fn start_from_tetrahedron(&mut self, pair: &mut Pair, v: [Vertex; 4]) -> Option<()> {
+        let w = v.map(|v| v.w);
+        self.center = (((w[0] + w[1]) + w[2]) + w[3]) * 0.25;
+        let [a, b, c, d] = v.map(|v| self.add(v));
+        let faces = [
+            ([a, b, c], [1, 3, 2]),
+            ([a, d, b], [2, 3, 0]),
+            ([a, c, d], [0, 3, 1]),
+            ([d, c, b], [2, 0, 1]),
+        ];
+        if let Err(face) = self.start(&faces) {
+            return self.start_from_triangle(pair, face);
+        }
+        holds_origin([&w[0], &w[1], &w[2], &w[3]]).then_some(())
     }
 }
 
-/// A vertex away from a point.
-fn off_point(pair: &Pair, a: &Vertex) -> Option<Vertex> {
-    let axes = [Vector3::x(), Vector3::y(), Vector3::z()];
-    let directions = axes.into_iter().flat_map(|axis| [axis, -axis]);
-    let mut found = directions.map(|direction| pair.support(&direction));
-    found.find(|v| (v.w - a.w).norm() > FLAT * v.w.norm())
+/// True if a point is in a triangle.
+fn on_triangle(w: [&Vector3<f64>; 3], p: &Vector3<f64>) -> bool {
+    let weight = plane_weights(w, p);
+    let projected = w[0] * weight[0] + w[1] * weight[1] + w[2] * weight[2];
+    weight.iter().all(|&x| x >= 0.0) && (projected - p).norm() < MINVAL
 }
 
-/// A vertex away from a line.
-fn off_line(pair: &Pair, a: &Vertex, b: &Vertex) -> Option<Vertex> {
-    let line = (b.w - a.w).try_normalize(f64::MIN_POSITIVE)?;
-    let across = line.cross(&Vector3::ith(line.iamin(), 1.0)).normalize();
-    let other = line.cross(&across);
-    let directions = [across, other, -across, -other];
-    let mut found = directions.into_iter().map(|direction| pair.support(&direction));
-    found.find(|v| (v.w - a.w).cross(&line).norm() > FLAT * (b.w - a.w).norm())
-}
-
-/// A vertex away from a plane, on the side of the origin if there is one.
-fn off_plane(pair: &Pair, a: &Vertex, b: &Vertex, c: &Vertex) -> Option<Vertex> {
-    let normal = (b.w - a.w).cross(&(c.w - a.w)).try_normalize(f64::MIN_POSITIVE)?;
-    let normal = if normal.dot(&a.w) > 0.0 { -normal } else { normal };
-    let mut found = [normal, -normal].into_iter().map(|direction| pair.support(&direction));
-    found.find(|v| (v.w - a.w).dot(&normal).abs() > FLAT * (b.w - a.w).norm())
+/// True if the origin is inside of a tetrahedron.
+fn holds_origin(w: [&Vector3<f64>; 4]) -> bool {
+    (0..4).all(|i| {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| w[(i + k) % 4]);
+        let normal = (b - a).cross(&(c - a));
+        let (inner, origin) = (normal.dot(&(d - a)), normal.dot(&-a));
+        inner > 0.0 && origin > 0.0 || inner < 0.0 && origin < 0.0
+    })
 }

@@ -1,4 +1,4 @@
-//! Boxes and meshes among each other: convex polytopes of any shape.
+//! Convex solids of any kind among each other.
 //!
 //! GJK tells whether they are near, EPA how deep they are in each other, and the features that both end with
 //! how many contacts there are.
@@ -7,130 +7,145 @@ mod epa;
 mod gjk;
 mod manifold;
 mod polytope;
+mod simplex;
+mod solid;
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 
 use self::epa::Epa;
-use self::gjk::{Gjk, Pair, Vertex};
-use self::manifold::{Clip, Feature};
-pub(super) use self::polytope::Polytope;
+use self::gjk::{Gjk, Stop, gjk};
+pub(crate) use self::polytope::Polytope;
+use self::solid::{Pair, Vertex};
+pub(crate) use self::solid::{Shape, Solid};
 use super::contact::Touch;
 use super::primitive::{Placed, direction};
 use crate::scalar::Scalar;
 
 /// Memory for one pair at a time.
 #[derive(Clone, Debug)]
-pub(super) struct Scratch<T: Scalar> {
+pub(crate) struct Scratch<T: Scalar> {
     epa: Epa,
-    clip: Clip<T>,
+    clip: manifold::Clip<T>,
 }
 
-impl<T: Scalar> Default for Scratch<T> {
-    fn default() -> Self {
-        Self { epa: Epa::default(), clip: Clip::default() }
+impl<T: Scalar> Scratch<T> {
+    /// For searches of a number of iterations.
+    pub(crate) fn new(iterations: usize) -> Self {
+        Self { epa: Epa::new(iterations), clip: manifold::Clip::default() }
     }
 }
 
 /// What limits the search.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// Largest distance of a contact \[m\].
-    pub(super) margin: f64,
-    /// Iterations of GJK and of EPA.
-    pub(super) iterations: usize,
+    pub(crate) margin: f64,
+    /// Most iterations of GJK and of EPA.
+    pub(crate) iterations: usize,
+    /// Accuracy of distances between smooth shapes \[m\].
+    pub(crate) tolerance: f64,
     /// Whether more than one contact is wanted.
-    pub(super) many: bool,
+    pub(crate) many: bool,
 }
 
-/// Two polytopes, at most four contacts (one without `many`).
+/// Where two solids are nearest to each other, or deepest in each other.
+#[derive(Clone, Copy, Debug)]
+struct Meeting {
+    /// Signed distance \[m\].
+    dist: f64,
+    /// The points of A and B \[m\].
+    x: [Vector3<f64>; 2],
+    /// The vertices of A − B around them.
+    vertex: [Vertex; 3],
+    /// EPA found it.
+    deep: bool,
+}
+
+/// Two convex solids; polytopes have at most four contacts, others one.
 ///
 /// Source: MuJoCo `mjc_Convex`, nativeccd.
-pub(super) fn convex_convex<T: Scalar>(
+pub(crate) fn convex_convex<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     limits: Limits,
-    shape: [&Polytope; 2],
+    shape: [Shape; 2],
     placed: [Placed<T>; 2],
     scratch: &mut Scratch<T>,
 ) {
-    let pair = Pair {
-        shape,
-        pos: placed.map(|p| p.pos.map(Scalar::re)),
-        mat: placed.map(|p| p.mat.map(Scalar::re)),
+    let solid = |k: usize| {
+        let (pos, mat) = (placed[k].pos.map(Scalar::re), placed[k].mat.map(Scalar::re));
+        Solid::new(shape[k], pos, mat)
     };
-    let (nearest, normal);
-    match gjk::gjk(&pair, limits.margin, limits.iterations) {
-        Gjk::Apart => return,
-        Gjk::Near(simplex) => {
-            let v = simplex.vertices();
-            nearest = [v[0], v[1 % v.len()], v[2 % v.len()]];
-            normal = None;
-        }
-        Gjk::Overlap(simplex) => {
-            let found = scratch.epa.expand(&pair, &simplex, limits.iterations);
-            let Some(face) = found else { return };
-            nearest = face.vertex;
-            normal = Some(face.normal);
-        }
-    }
-
-    let ids = [0, 1].map(|k| nearest.map(|v| v.id[k]));
-    let feature = |k: usize| Feature { shape: shape[k], placed: placed[k], vertex: &ids[k] };
-    let (a, b) = (feature(0), feature(1));
-    let Some(single) = single(&a, &b, &nearest, normal.as_ref()) else { return };
-    if single.dist.re() > limits.margin {
-        return;
-    }
-    let along = single.normal.map(Scalar::re);
-    let clip = &mut scratch.clip;
-    if !limits.many || !manifold::many(out, limits.margin, [&a, &b], &along, clip) {
-        out.push(single);
-    }
+    let mut pair = Pair { solid: [solid(0), solid(1)] };
+    let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
+    let Some((normal, _)) = direction(&(meeting.x[0] - meeting.x[1])) else { return };
+    let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
+    let lift = |v: &Vector3<f64>| v.map(T::lift);
+    out.push(Touch::new(T::lift(meeting.dist), lift(&pos), lift(&normal)));
 }
 
-/// The contact at the nearest points: of the plane through three vertices of A − B if there is an outward
-/// normal, otherwise of the simplex they are, outside of which the origin is.
-fn single<T: Scalar>(
-    a: &Feature<T>,
-    b: &Feature<T>,
-    nearest: &[Vertex; 3],
-    outward: Option<&Vector3<f64>>,
-) -> Option<Touch<T>> {
-    let pa = nearest.map(|v| a.point(v.id[0]));
-    let pb = nearest.map(|v| b.point(v.id[1]));
-    let w = [0, 1, 2].map(|i| pa[i] - pb[i]);
-    let (x, weight) = nearest_to_origin(&w);
-    let points = |p: &[Vector3<T>; 3]| p[0] * weight[0] + p[1] * weight[1] + p[2] * weight[2];
-    let pos = (points(&pa) + points(&pb)) * T::lift(0.5);
-
-    let Some(outward) = outward else {
-        let (normal, dist) = direction(&-x)?;
-        return Some(Touch::new(dist, pos, normal));
-    };
-    let (mut normal, _) = direction(&(w[1] - w[0]).cross(&(w[2] - w[0])))?;
-    if normal.map(Scalar::re).dot(outward) < 0.0 {
-        normal = -normal;
-    }
-    Some(Touch::new(-w[0].dot(&normal), pos, normal))
+/// A prism of a height field and a convex solid, at most one contact, all in the frame of the prism: `placed` is
+/// the solid relative to it, and so are the contact's position and its normal, from the prism to the solid.
+///
+/// The prism is given by three lower vertices and above each of them an upper one.
+///
+/// Source: MuJoCo `mjc_ConvexHField`.
+pub(crate) fn prism_convex<T: Scalar>(
+    out: &mut Vec<Touch<T>>,
+    limits: Limits,
+    prism: &[Vector3<f64>; 6],
+    shape: Shape,
+    placed: Placed<T>,
+    scratch: &mut Scratch<T>,
+) {
+    let (pos, mat) = (Vector3::zeros(), Matrix3::identity());
+    let here = Placed { pos: &pos, mat: &mat, size: placed.size };
+    let limits = Limits { many: false, ..limits };
+    convex_convex(out, limits, [Shape::Prism(prism), shape], [here, placed], scratch);
 }
 
-/// The point nearest to the origin of the plane, line or point through three points, and its weights. Points
-/// that repeat, as GJK's smaller simplices do, do not count.
-fn nearest_to_origin<T: Scalar>(w: &[Vector3<T>; 3]) -> (Vector3<T>, [T; 3]) {
-    let (zero, one) = (T::zero(), T::one());
-    let (u, v) = (w[1] - w[0], w[2] - w[0]);
-    let normal = u.cross(&v);
-    let square = normal.norm_squared();
-    if square.re() > 0.0 {
-        let x = normal * (w[0].dot(&normal) / square);
-        let offset = x - w[0];
-        let second = offset.cross(&v).dot(&normal) / square;
-        let third = u.cross(&offset).dot(&normal) / square;
-        return (x, [one - second - third, second, third]);
+/// Nearest or deepest points of two solids at most `margin` apart.
+///
+/// Spheres and capsules are taken as a point and a segment as long as these are outside of the other solid:
+/// then the contact is exact. A margin is a layer of half its thickness around both.
+///
+/// Source: MuJoCo `mjc_ccd`.
+fn meet(pair: &mut Pair, limits: Limits, epa: &mut Epa) -> Option<Meeting> {
+    let stop = Stop { iterations: limits.iterations, tolerance: limits.tolerance };
+    let layer = 0.5 * limits.margin;
+    let full = [0, 1].map(|k| pair.solid[k].shape);
+    let core = full.map(|shape| shape.core());
+    let is_round = |k: usize| matches!(full[k], Shape::Ball(_) | Shape::Capsule { .. });
+    for k in 0..2 {
+        pair.solid[k].layer = if is_round(k) { 0.0 } else { layer };
+        pair.solid[k].shape = core[k].0;
     }
-    let square = u.norm_squared();
-    if square.re() > 0.0 {
-        let second = -w[0].dot(&u) / square;
-        return (w[0] + u * second, [one - second, second, zero]);
+    let inflate = [0, 1].map(|k| if is_round(k) { core[k].1 + layer } else { 0.0 });
+    let reach = inflate[0] + inflate[1];
+    if is_round(0) || is_round(1) {
+        let Gjk::Near(near) = gjk(pair, stop, reach) else { return None };
+        if near.dist > stop.tolerance {
+            let (normal, _) = direction(&(near.x[1] - near.x[0]))?;
+            let x = [near.x[0] + normal * inflate[0], near.x[1] - normal * inflate[1]];
+            let dist = near.dist - reach;
+            let v = near.simplex.vertices();
+            let vertex = [v[0], v[1 % v.len()], v[2 % v.len()]];
+            return (dist < 0.0).then_some(Meeting {
+                dist: limits.margin + dist,
+                x,
+                vertex,
+                deep: false,
+            });
+        }
     }
-    (w[0], [one, zero, zero])
+    for k in 0..2 {
+        pair.solid[k].layer = layer;
+        pair.solid[k].shape = full[k];
+    }
+    let Gjk::Near(near) = gjk(pair, stop, 0.0) else { return None };
+    if near.dist > stop.tolerance || near.separated {
+        return None;
+    }
+    let face = epa.expand(pair, &near, stop)?;
+    let dist = limits.margin - face.depth;
+    Some(Meeting { dist, x: face.x, vertex: face.vertex, deep: true })
 }

@@ -6,6 +6,12 @@ use nalgebra::Vector3;
 
 use crate::model::{GeomType, Mesh, Model};
 
+/// Number of vertices from which on the support is found by climbing (`mjMESH_HILLCLIMB_MIN`).
+const CLIMB_FROM: usize = 10;
+
+/// Coordinate of a direction beyond which it is up or down.
+const LEVEL: f64 = 0.4;
+
 /// Step \[rad\] to which the angles of normals are rounded to tell whether faces lie in one plane.
 const SAME_PLANE: f64 = 0.01;
 
@@ -24,6 +30,20 @@ pub(crate) struct Polytope {
     around: Vec<usize>,
     /// Where the faces around each vertex start; one more than vertices.
     around_adr: Vec<usize>,
+    /// How to find its support without looking at all vertices, if they are many.
+    climb: Option<Climb>,
+}
+
+/// The graph of vertices and edges, on which a climb that always goes to the best neighbour ends at the top,
+/// since the polytope is convex.
+#[derive(Clone, Debug)]
+struct Climb {
+    /// Neighbours of all vertices.
+    edge: Vec<usize>,
+    /// Where the neighbours of each vertex start; one more than vertices.
+    edge_adr: Vec<usize>,
+    /// Where to start, for directions of which every coordinate is down, level or up.
+    start: [usize; 27],
 }
 
 impl Polytope {
@@ -58,8 +78,12 @@ impl Polytope {
     /// Source: MuJoCo `mjCMesh::MakePolygons`.
     fn of_mesh(mesh: &Mesh) -> Option<Self> {
         let hull = mesh.hull.as_ref()?;
-        let vert: Vec<_> = hull.vert.iter().map(|&v| Vector3::from(mesh.vert[v])).collect();
-        let local = |v: usize| hull.vert.binary_search(&v).ok();
+        // a search through all vertices may end at one that is not on the hull, but as far out
+        let climbs = mesh.vert.len() >= CLIMB_FROM;
+        let number: Vec<usize> =
+            if climbs { hull.vert.clone() } else { (0..mesh.vert.len()).collect() };
+        let vert: Vec<_> = number.iter().map(|&v| Vector3::from(mesh.vert[v])).collect();
+        let local = |v: usize| number.binary_search(&v).ok();
         let triangles = hull.face.iter().map(|f| Some([local(f[0])?, local(f[1])?, local(f[2])?]));
         let triangles = triangles.collect::<Option<Vec<_>>>()?;
         let plane: Vec<_> = triangles.iter().map(|t| plane_key(&vert, t)).collect();
@@ -94,7 +118,13 @@ impl Polytope {
                 .collect();
             faces.extend(closed_loop(&rim));
         }
-        Some(Self::new(vert, &faces))
+        let mut out = Self::new(vert, &faces);
+        if climbs {
+            let start = Climb::start(&out.vert);
+            let (edge, edge_adr) = (hull.edge.clone(), hull.edge_adr.clone());
+            out.climb = Some(Climb { edge, edge_adr, start });
+        }
+        Some(out)
     }
 
     /// From vertices and the vertices of each face.
@@ -127,17 +157,56 @@ impl Polytope {
         &self.around[self.around_adr[v]..self.around_adr[v + 1]]
     }
 
-    /// The vertex that is furthest in a direction, the first among equals.
-    pub(crate) fn support(&self, direction: &Vector3<f64>) -> usize {
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (v, vert) in self.vert.iter().enumerate() {
-            let along = vert.dot(direction);
-            if along > best.0 {
-                best = (along, v);
+    /// The vertex that is furthest in a direction, the first among equals. The search starts at `last`.
+    ///
+    /// Source: MuJoCo `mjc_meshSupport`, `mjc_hillclimbSupport`.
+    pub(crate) fn support(&self, direction: &Vector3<f64>, last: Option<usize>) -> usize {
+        let height = |v: usize| direction.dot(&self.vert[v]);
+        let higher = |best: (f64, usize), v: usize| {
+            let height = height(v);
+            if height > best.0 { (height, v) } else { best }
+        };
+        let from = |v: usize| (height(v), v);
+        let Some(climb) = &self.climb else {
+            return (0..self.vert.len()).fold(from(last.unwrap_or(0)), higher).1;
+        };
+        let start = climb.start[octant(direction)];
+        let mut best = last.map_or_else(|| from(start), |last| higher(from(last), start));
+        loop {
+            let here = best.1;
+            let neighbors = &climb.edge[climb.edge_adr[here]..climb.edge_adr[here + 1]];
+            best = neighbors.iter().fold(best, |best, &v| higher(best, v));
+            if best.1 == here {
+                return here;
             }
         }
-        best.1
     }
+}
+
+impl Climb {
+    /// The highest vertex along the 27 directions, in single precision as MuJoCo computes it.
+    #[expect(clippy::cast_possible_truncation, reason = "vertices are single-precision numbers")]
+    fn start(vert: &[Vector3<f64>]) -> [usize; 27] {
+        std::array::from_fn(|k| {
+            let direction = [k / 9, k / 3 % 3, k % 3].map(|i| [-1.0_f32, 0.0, 1.0][i]);
+            let mut best = (f32::MIN, 0);
+            for (v, p) in vert.iter().enumerate() {
+                let [x, y, z] = [p.x as f32, p.y as f32, p.z as f32];
+                let height = x * direction[0] + y * direction[1] + z * direction[2];
+                if height > best.0 {
+                    best = (height, v);
+                }
+            }
+            best.1
+        })
+    }
+}
+
+/// Which of the 27 starts is nearest to a direction.
+fn octant(direction: &Vector3<f64>) -> usize {
+    direction
+        .iter()
+        .fold(0, |number, &x| 3 * number + 1 + usize::from(x > LEVEL) - usize::from(x < -LEVEL))
 }
 
 /// The plane of a triangle, by the rounded spherical angles of its normal; none without area.
@@ -182,6 +251,6 @@ mod tests {
             assert!((center.normalize() - p.normal[f]).norm() < 1e-15);
         }
         assert!((0..8).all(|v| p.faces_at(v).len() == 3));
-        assert_eq!(p.support(&Vector3::new(1.0, -1.0, 1.0)), 5);
+        assert_eq!(p.support(&Vector3::new(1.0, -1.0, 1.0), None), 5);
     }
 }
