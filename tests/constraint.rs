@@ -178,8 +178,7 @@ fn rows_equal_those_of_the_oracle() {
         compared.model(&name, &load(&name), &golden, tolerance::scaled(tolerance::ROWS));
     }
     report(&compared.problems);
-    // every kind is there, but contacts without friction: see below
-    assert_eq!(compared.rows.len(), 7, "{:?}", compared.rows);
+    assert_eq!(compared.rows.len(), 8, "{:?}", compared.rows);
     assert!(compared.rows.values().all(|n| *n >= 4), "{:?}", compared.rows);
 }
 

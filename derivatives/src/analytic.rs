@@ -8,8 +8,8 @@
 use dualstep::forward::{Outputs, Reuse, check_acceleration, check_input, forward_skip};
 use dualstep::integrate::{damps_implicitly, stiffness};
 use dualstep::linalg::tree_ldl;
-use dualstep::model::Integrator;
 use dualstep::model::options::disable;
+use dualstep::model::{Integrator, TrnType};
 use dualstep::smooth::poly;
 use dualstep::{Data, Model};
 
@@ -21,16 +21,23 @@ use crate::kinks;
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
-use crate::sensor::{SensorDeriv, mjd_sensors, mjd_sensors_from};
+use crate::sensor::{SensorDeriv, covers_sensors, mjd_sensors, mjd_sensors_from};
 use crate::smooth::{SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
 
 /// What the closed form does not cover at a state for which forward dynamics has been computed; none if it covers
 /// all of A and B.
 ///
-/// It covers everything but active rows of constraints: limits and contacts that are apart cost nothing.
-pub fn coverage(d: &Data<f64>) -> Option<Feature> {
-    (d.efc.nefc > 0).then_some(Feature::Constraints)
+/// It covers everything but active rows of constraints, and actuators that pull on contacts: limits and contacts that are
+/// apart cost nothing. What it covers of C and D: [`covers_sensor`](crate::covers_sensor).
+pub fn coverage(m: &Model, d: &Data<f64>) -> Option<Feature> {
+    if d.efc.nefc > 0 {
+        Some(Feature::Constraints)
+    } else if !d.contact.is_empty() && m.actuator_trntype.contains(&TrnType::Body) {
+        Some(Feature::BodyTransmission)
+    } else {
+        None
+    }
 }
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
@@ -131,7 +138,8 @@ pub fn mjd_transition_analytic_into(
     if outputs.include_qacc(m, &w.d) {
         check_acceleration(&w.d.qacc).map_err(TransitionError::Step)?;
     }
-    if let Some(feature) = coverage(&w.d) {
+    let uncovered = w.sensors.is_some() && !covers_sensors(m);
+    if let Some(feature) = coverage(m, &w.d).or(uncovered.then_some(Feature::Sensors)) {
         return Err(TransitionError::NotCovered { feature });
     }
     w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });

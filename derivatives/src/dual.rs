@@ -32,7 +32,8 @@ struct Worker {
 #[derive(Debug)]
 pub struct DualWorkspace {
     wanted: Wanted,
-    why: Reason,
+    /// Why columns come from here.
+    pub(crate) why: Reason,
     /// Kinks at the state.
     columns: Vec<Column>,
     workers: Vec<Worker>,

@@ -122,6 +122,10 @@ pub enum Feature {
     Stages,
     /// Rows of constraints are active at the state.
     Constraints,
+    /// An actuator pulls on what its body touches.
+    BodyTransmission,
+    /// Sensors of contacts, of rays and distances to geoms, and of images depend on positions.
+    Sensors,
 }
 
 impl fmt::Display for Feature {
@@ -129,6 +133,8 @@ impl fmt::Display for Feature {
         f.write_str(match self {
             Self::Stages => "stages of RK4 need derivatives by position for every column",
             Self::Constraints => "constraints are active",
+            Self::BodyTransmission => "an actuator pulls on what its body touches",
+            Self::Sensors => "sensors of contacts, rays, distances and images",
         })
     }
 }

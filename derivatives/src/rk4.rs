@@ -111,7 +111,7 @@ pub(crate) fn tangents<'a>(
             axpy(h * c, &G.tangent, &mut w.activation);
         }
         forward_dynamics(m, &mut w.d).map_err(TransitionError::Step)?;
-        if let Some(feature) = coverage(&w.d) {
+        if let Some(feature) = coverage(m, &w.d) {
             return Err(TransitionError::NotCovered { feature });
         }
         mjd_acceleration(m, &w.d, &mut w.continuous);

@@ -9,6 +9,7 @@ use crate::columns::{Wanted, ncolumns, selection};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
 use crate::matrices::{Feature, Reason, Transition, TransitionError};
+use crate::sensor::covers_sensors;
 
 /// How to differentiate a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,8 +89,14 @@ impl Plan {
                 Self { analytic: Some((all, Reason::Requested)), ..Self::default() }
             }
             Method::Auto => {
-                let fallback = may_have_rows(m).then(|| all.clone());
-                Self { analytic: Some((all, Reason::Covered)), fallback, ..Self::default() }
+                // C and D together: a row that the closed form does not have would leave a column half done
+                let apart = sensors && !covers_sensors(m);
+                let own = Wanted { sensors: sensors && !apart, ..all.clone() };
+                let others = Wanted { state: false, ..all };
+                let fallback = may_have_rows(m).then(|| own.clone());
+                let dual = apart.then_some((others, Reason::NotCovered(Feature::Sensors)));
+                let analytic = Some((own, Reason::Covered));
+                Self { analytic, dual, fallback, ..Self::default() }
             }
         })
     }
@@ -180,7 +187,8 @@ pub fn mjd_transition_into(
     }
     if let Some(analytic) = &mut workspace.analytic {
         match (mjd_transition_analytic_into(m, d, analytic, transition), &mut workspace.fallback) {
-            (Err(TransitionError::NotCovered { .. }), Some(dual)) => {
+            (Err(TransitionError::NotCovered { feature }), Some(dual)) => {
+                dual.why = Reason::NotCovered(feature);
                 mjd_transition_dual_into(m, d, dual, transition)?;
             }
             (result, _) => result?,
