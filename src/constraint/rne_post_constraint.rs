@@ -106,10 +106,10 @@ fn external_equalities<T: Scalar>(m: &Model, d: &mut Data<T>) {
     while row < d.efc.ne {
         let e = d.efc.id[row];
         let next = row + equality::rows(m.eq_type[e]);
-        if let Some((wrench, points)) = equality::wrench(m, d, e, &d.efc.force[row..next]) {
+        if let Some((wrench, [p1, p2])) = equality::wrench(m, d, e, &d.efc.force[row..next]) {
             let [b1, b2] = equality::bodies(m, e);
-            add_external(m, d, b1, &wrench, &points[0]);
-            add_external(m, d, b2, &(wrench * T::lift(-1.0)), &points[1]);
+            add_external(m, d, b1, &wrench, &p1);
+            add_external(m, d, b2, &(wrench * T::lift(-1.0)), &p2);
         }
         row = next;
     }
