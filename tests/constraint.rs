@@ -28,6 +28,8 @@ fn prepare<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::kinematics(m, d);
     smooth::com_pos(m, d);
     smooth::tendon(m, d);
+    smooth::crb(m, d);
+    smooth::factor_m(m, d);
     smooth::com_vel(m, d);
 }
 
