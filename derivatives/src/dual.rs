@@ -32,7 +32,6 @@ struct Worker {
 #[derive(Debug)]
 pub struct DualWorkspace {
     wanted: Wanted,
-    /// Why columns come from here.
     pub(crate) why: Reason,
     /// Kinks at the state.
     columns: Vec<Column>,

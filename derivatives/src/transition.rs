@@ -4,7 +4,7 @@ use dualstep::constraint::may_have_rows;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model};
 
-use crate::analytic::{AnalyticWorkspace, mjd_transition_analytic_into};
+use crate::analytic::{AnalyticWorkspace, linearize};
 use crate::columns::{Wanted, ncolumns, selection};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
@@ -89,14 +89,8 @@ impl Plan {
                 Self { analytic: Some((all, Reason::Requested)), ..Self::default() }
             }
             Method::Auto => {
-                // C and D together: a row that the closed form does not have would leave a column half done
-                let apart = sensors && !covers_sensors(m);
-                let own = Wanted { sensors: sensors && !apart, ..all.clone() };
-                let others = Wanted { state: false, ..all };
-                let fallback = may_have_rows(m).then(|| own.clone());
-                let dual = apart.then_some((others, Reason::NotCovered(Feature::Sensors)));
-                let analytic = Some((own, Reason::Covered));
-                Self { analytic, dual, fallback, ..Self::default() }
+                let fallback = (may_have_rows(m) || !covers_sensors(m)).then(|| all.clone());
+                Self { analytic: Some((all, Reason::Covered)), fallback, ..Self::default() }
             }
         })
     }
@@ -112,7 +106,8 @@ pub struct TransitionWorkspace {
     fd: Option<(FdConfig, FdWorkspace)>,
     analytic: Option<AnalyticWorkspace>,
     dual: Option<DualWorkspace>,
-    fallback: Option<DualWorkspace>,
+    /// For all matrices, and for C and D alone.
+    fallback: Option<[DualWorkspace; 2]>,
 }
 
 impl TransitionWorkspace {
@@ -137,7 +132,8 @@ impl TransitionWorkspace {
             analytic: analytic.map(|(wanted, why)| AnalyticWorkspace::of(m, wanted, why)),
             dual: dual.map(|(wanted, why)| DualWorkspace::of(m, wanted, why)),
             fallback: fallback.map(|wanted| {
-                DualWorkspace::of(m, wanted, Reason::NotCovered(Feature::Constraints))
+                [wanted.clone(), Wanted { state: false, ..wanted }]
+                    .map(|wanted| DualWorkspace::of(m, wanted, Reason::Covered))
             }),
         })
     }
@@ -186,13 +182,19 @@ pub fn mjd_transition_into(
         mjd_transition_fd_into(m, d, config, fd, transition)?;
     }
     if let Some(analytic) = &mut workspace.analytic {
-        match (mjd_transition_analytic_into(m, d, analytic, transition), &mut workspace.fallback) {
-            (Err(TransitionError::NotCovered { feature }), Some(dual)) => {
-                dual.why = Reason::NotCovered(feature);
-                mjd_transition_dual_into(m, d, dual, transition)?;
-            }
-            (result, _) => result?,
-        }
+        let result = linearize(m, d, analytic, transition);
+        let (feature, whole) = match result {
+            Ok(None) => return Ok(()),
+            Ok(Some(feature)) => (feature, false),
+            Err(TransitionError::NotCovered { feature }) => (feature, true),
+            Err(error) => return Err(error),
+        };
+        let Some([all, sensors]) = &mut workspace.fallback else {
+            return Err(TransitionError::NotCovered { feature });
+        };
+        let dual = if whole { all } else { sensors };
+        dual.why = Reason::NotCovered(feature);
+        mjd_transition_dual_into(m, d, dual, transition)?;
     }
     if let Some(dual) = &mut workspace.dual {
         mjd_transition_dual_into(m, d, dual, transition)?;

@@ -84,8 +84,24 @@ const ACCELERATION: [SensorType; 5] = [
     SensorType::FrameAngAcc,
 ];
 
+/// What reads rows of constraints.
+const CONSTRAINTS: [SensorType; 7] = [
+    SensorType::Touch,
+    SensorType::JointLimitPos,
+    SensorType::JointLimitVel,
+    SensorType::JointLimitFrc,
+    SensorType::TendonLimitPos,
+    SensorType::TendonLimitVel,
+    SensorType::TendonLimitFrc,
+];
+
+/// True if active constraints change what a sensor of the model measures.
+pub(crate) fn feels_constraints(m: &Model) -> bool {
+    !m.opt.disabled(disable::SENSOR) && (has(m, &ACCELERATION) || has(m, &CONSTRAINTS))
+}
+
 /// True if the closed form covers sensors of this type: all but those of contacts, of rays and distances to geoms, and of
-/// images. (What contacts with rows and limits do to others is a matter of constraints.)
+/// images.
 pub fn covers_sensor(sensor: SensorType) -> bool {
     use SensorType as S;
     !matches!(
