@@ -2,12 +2,15 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use crate::collision::{Collision, Contact};
+use crate::constraint::{Efc, row_capacity};
 use crate::integrate::{KeptFactor, Rk4Scratch};
 use crate::linalg::implicit_solve::ImplicitSolve;
 use crate::math::{Quat, SpatialInertia, SpatialVec};
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
 use crate::smooth::qderiv::QDeriv;
+use crate::solver::{SolverStats, SolverWorkspace};
 use crate::status::FactorError;
 
 /// State, inputs and all derived quantities of one simulation. Fields stand in pipeline order, grouped by
@@ -99,6 +102,13 @@ pub struct Data<T: Scalar> {
     /// integrator's matrix: the model is ill-conditioned there (MuJoCo's `mjWARN_INERTIA`).
     pub singular: Option<FactorError>,
 
+    // ---- position dependent: written by collision, constraint::make_constraint
+    /// Contacts.
+    pub contact: Vec<Contact<T>>,
+    /// Rows of all constraints. Velocities and reference accelerations come with the velocity stage, forces and
+    /// states with the solver.
+    pub efc: Efc<T>,
+
     // ---- velocity dependent: written by forward::fwd_velocity
     /// Tendon velocity (ntendon).
     pub ten_velocity: Vec<T>,
@@ -138,8 +148,10 @@ pub struct Data<T: Scalar> {
     pub qfrc_constraint: Vec<T>,
     /// Acceleration (nv).
     pub qacc: Vec<T>,
+    /// How the last solve of the constraints went.
+    pub solver: SolverStats,
 
-    // ---- written by smooth::rne_post_constraint, where a sensor asks
+    // ---- written by constraint::rne_post_constraint, where a sensor asks
     /// Body acceleration about the tree's centre of mass, gravity included, rot:lin (nbody).
     pub cacc: Vec<SpatialVec<T>>,
     /// Force on a body from its parent, about the tree's centre of mass, rot:lin (nbody).
@@ -176,6 +188,9 @@ pub(crate) struct Scratch<T: Scalar> {
     pub(crate) solve: ImplicitSolve,
     /// Stages of RK4; empty unless it is the integrator.
     pub(crate) rk4: Rk4Scratch<T>,
+    /// Collision detection, and the constraint solver; absent only while they work.
+    pub(crate) collision: Option<Box<Collision<T>>>,
+    pub(crate) solver: Option<Box<SolverWorkspace<T>>>,
     /// State before the step (nq, nv, na), to restore it after an error and for RK4.
     pub(crate) qpos: Vec<T>,
     pub(crate) qvel: Vec<T>,
@@ -198,6 +213,8 @@ impl<T: Scalar> Data<T> {
         let nJmom = m.moment_colind.len();
         let needs_qDeriv = m.opt.integrator.needs_qDeriv();
         let rk4 = m.opt.integrator == Integrator::RK4;
+        let (ncon, rows) = row_capacity(m);
+        let solver = Box::new(SolverWorkspace::new(m, rows));
         let mut d = Self {
             time: T::zero(),
             qpos: z(m.nq),
@@ -235,6 +252,8 @@ impl<T: Scalar> Data<T> {
             qLD: s(m.nM),
             qLDiagInv: s(m.nv),
             singular: None,
+            contact: Vec::with_capacity(ncon),
+            efc: Efc::new(m.nv, rows),
             ten_velocity: s(m.ntendon),
             actuator_velocity: s(m.nactuator),
             cvel: sv(m.nbody),
@@ -253,6 +272,7 @@ impl<T: Scalar> Data<T> {
             qacc_smooth: s(m.nv),
             qfrc_constraint: z(m.nv),
             qacc: s(m.nv),
+            solver: SolverStats::new(m.opt.iterations + m.opt.noslip_iterations),
             cacc: sv(m.nbody),
             cfrc_int: sv(m.nbody),
             cfrc_ext: sv(m.nbody),
@@ -267,6 +287,8 @@ impl<T: Scalar> Data<T> {
                 qderiv: if needs_qDeriv { QDeriv::new(m) } else { QDeriv::default() },
                 solve: ImplicitSolve::new(if needs_qDeriv { m.nv } else { 0 }),
                 rk4: if rk4 { Rk4Scratch::new(m.nv, m.na) } else { Rk4Scratch::default() },
+                collision: Some(Box::new(Collision::new(m))),
+                solver: Some(solver),
                 qpos: s(m.nq),
                 qvel: s(m.nv),
                 act: s(m.na),
@@ -315,6 +337,12 @@ impl<T: Scalar> Data<T> {
             *to = Quat::lift(from);
         }
         true
+    }
+
+    /// Pairs of geoms that were close enough to touch at the last collision detection, and whose types have no
+    /// collider.
+    pub fn without_collider(&self) -> &[[usize; 2]] {
+        self.scratch.collision.as_ref().map_or(&[], |collision| &collision.unsupported)
     }
 
     /// Copies state and inputs of a simulation on real numbers, with zero tangent.

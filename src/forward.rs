@@ -1,5 +1,7 @@
 //! The pipeline: lists of calls.
 
+use crate::collision::{Contact, collision};
+use crate::constraint::{Efc, make_constraint, reference_constraint};
 use crate::data::Data;
 use crate::energy::{energy_pos, energy_vel};
 use crate::integrate::{
@@ -10,9 +12,10 @@ use crate::model::{Integrator, Model, SensorType};
 use crate::scalar::Scalar;
 use crate::sensor::{sensor_acc, sensor_pos, sensor_vel};
 use crate::smooth;
+use crate::solver::{SolverStatus, SolverWorkspace, solve};
 use crate::status::{StepError, StepStage, check_finite};
 
-/// Everything that depends on position: kinematics, inertia, tendons, transmissions.
+/// Everything that depends on position: kinematics, inertia, tendons, contacts, rows of constraints, transmissions.
 ///
 /// Source: MuJoCo `mj_fwdPosition`.
 pub fn fwd_position<T: Scalar>(m: &Model, d: &mut Data<T>) {
@@ -27,26 +30,89 @@ fn position<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::camera(m, d);
     smooth::tendon(m, d);
     smooth::crb(m, d);
+    contacts_and_rows(m, d);
     smooth::transmission(m, d);
 }
 
-/// Everything that depends on velocity: velocities, passive and bias forces.
+/// Contacts, and the rows of all constraints.
+fn contacts_and_rows<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    let mut contact = std::mem::take(&mut d.contact);
+    let mut efc = std::mem::take(&mut d.efc);
+    if let Some(mut found) = d.scratch.collision.take() {
+        std::mem::swap(&mut found.contact, &mut contact);
+        collision(m, d, &mut found);
+        std::mem::swap(&mut found.contact, &mut contact);
+        d.scratch.collision = Some(found);
+    }
+    make_constraint(m, d, &mut contact, &mut efc);
+    d.contact = contact;
+    d.efc = efc;
+}
+
+/// Everything that depends on velocity: velocities, passive and bias forces, reference accelerations of constraints.
 ///
 /// Source: MuJoCo `mj_fwdVelocity`.
 pub fn fwd_velocity<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::actuator_tendon_velocity(m, d);
     smooth::com_vel(m, d);
     smooth::passive(m, d);
+    reference(m, d);
     smooth::rne(m, d);
 }
 
-/// Accelerations from actuation, passive, bias and applied forces; constraints come with a later version.
+/// Velocities and reference accelerations of the rows.
+fn reference<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    let mut efc = std::mem::take(&mut d.efc);
+    reference_constraint(m, d, &d.contact, &mut efc);
+    d.efc = efc;
+}
+
+/// Accelerations from actuation, passive, bias, applied and constraint forces.
+///
+/// # Errors
+/// A row of a constraint, or the force along it, is not finite.
 ///
 /// Source: MuJoCo `mj_fwdActuation`, `mj_fwdAcceleration`, `mj_fwdConstraint`.
-pub fn fwd_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>) {
+pub fn fwd_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
     force(m, d);
     smooth::acceleration(m, d);
-    d.qacc.copy_from_slice(&d.qacc_smooth);
+    fwd_constraint(m, d)
+}
+
+/// Forces of the constraints, and the acceleration with them. How that went: `solver`.
+///
+/// # Errors
+/// A row of a constraint, or the force along it, is not finite.
+///
+/// Source: MuJoCo `mj_fwdConstraint`.
+pub fn fwd_constraint<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
+    let status = with_solver(d, |d, contact, efc, ws| solve(m, d, efc, contact, ws));
+    if status == SolverStatus::NonFinite {
+        check_finite(StepStage::Acceleration, "qacc_smooth", &d.qacc_smooth)?;
+        check_finite(StepStage::Position, "efc.J", &d.efc.J)?;
+        check_finite(StepStage::Position, "efc.pos", &d.efc.pos)?;
+        check_finite(StepStage::Position, "efc.D", &d.efc.D)?;
+        check_finite(StepStage::Velocity, "efc.aref", &d.efc.aref)?;
+        return Err(StepError::Solver);
+    }
+    Ok(())
+}
+
+/// Calls the solver with what it reads and writes beside `Data`.
+pub(crate) fn with_solver<T: Scalar, R: Default>(
+    d: &mut Data<T>,
+    call: impl FnOnce(&mut Data<T>, &[Contact<T>], &mut Efc<T>, &mut SolverWorkspace<T>) -> R,
+) -> R {
+    let Some(mut solver) = d.scratch.solver.take() else { return R::default() };
+    let contact = std::mem::take(&mut d.contact);
+    let mut efc = std::mem::take(&mut d.efc);
+    std::mem::swap(&mut solver.stats, &mut d.solver);
+    let result = call(d, &contact, &mut efc, &mut solver);
+    std::mem::swap(&mut solver.stats, &mut d.solver);
+    d.contact = contact;
+    d.efc = efc;
+    d.scratch.solver = Some(solver);
+    result
 }
 
 /// As [`fwd_acceleration`], the forces only.
@@ -58,14 +124,13 @@ fn force<T: Scalar>(m: &Model, d: &mut Data<T>) {
 /// Forward dynamics without sensors and energy: `qacc` and `act_dot` at the state.
 ///
 /// # Errors
-/// None yet; those of the constraint solver.
+/// A row of a constraint, or the force along it, is not finite.
 ///
 /// Source: MuJoCo `mj_forwardSkip`.
 pub fn forward_dynamics<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
     fwd_position(m, d);
     fwd_velocity(m, d);
-    fwd_acceleration(m, d);
-    Ok(())
+    fwd_acceleration(m, d)
 }
 
 /// What a forward pass may take over from the one before it, because the state it depends on is the same.
@@ -85,14 +150,14 @@ pub enum Outputs {
     /// Everything.
     All,
     /// The next state only: no sensors, no energy, and `qacc` with the factor of the inertia only where the
-    /// integrator reads them.
+    /// integrator or the constraint solver reads them.
     State,
 }
 
 impl Outputs {
-    /// True if `qacc` is among them.
-    pub fn include_qacc(self, m: &Model) -> bool {
-        self == Self::All || !solves_for_acceleration(m)
+    /// True if `qacc` is among them, where `d` holds the rows of the constraints.
+    pub fn include_qacc<T: Scalar>(self, m: &Model, d: &Data<T>) -> bool {
+        self == Self::All || !solves_for_acceleration(m) || d.efc.nefc > 0
     }
 }
 
@@ -101,7 +166,7 @@ impl Outputs {
 /// Sensors and energy belong to this state, before any integration.
 ///
 /// # Errors
-/// None yet; those of the constraint solver.
+/// A row of a constraint, or the force along it, is not finite.
 ///
 /// Source: MuJoCo `mj_forward`.
 pub fn forward<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
@@ -124,11 +189,10 @@ pub fn forward_skip<T: Scalar>(
     let all = outputs == Outputs::All;
     let energy = all && m.opt.enabled(enable::ENERGY);
     let sensors = all && m.nsensor > 0 && !m.opt.disabled(disable::SENSOR);
-    let qacc = outputs.include_qacc(m);
 
     if reuse < Reuse::Position {
         position(m, d);
-        if qacc {
+        if outputs.include_qacc(m, d) {
             smooth::factor_m(m, d);
         } else {
             d.singular = None;
@@ -151,10 +215,11 @@ pub fn forward_skip<T: Scalar>(
             sensor_vel(m, d);
         }
     }
-    if qacc {
-        fwd_acceleration(m, d);
+    if outputs.include_qacc(m, d) {
+        fwd_acceleration(m, d)?;
     } else {
         force(m, d);
+        d.qfrc_constraint.fill(T::zero());
     }
     if sensors {
         sensor_acc(m, d);
@@ -236,7 +301,7 @@ fn try_step<T: Scalar>(
 ) -> Result<(), StepError> {
     check_input(d)?;
     forward_skip(m, d, reuse, outputs)?;
-    if outputs.include_qacc(m) {
+    if outputs.include_qacc(m, d) {
         check_acceleration(&d.qacc)?;
     }
 
@@ -248,7 +313,7 @@ fn try_step<T: Scalar>(
         Integrator::ImplicitSpringDamper => implicit_spring_damper(m, d),
     }
 
-    if !outputs.include_qacc(m) {
+    if !outputs.include_qacc(m, d) {
         // the acceleration over the step, which the integrator has found
         check_acceleration(&d.scratch.v[0])?;
     }

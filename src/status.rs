@@ -48,6 +48,12 @@ pub enum StepError {
         /// The number.
         value: f64,
     },
+    /// The rows of the constraints are finite, and the solution is not.
+    #[error(
+        "the constraint solver overflowed: check `solref`, `solimp` and friction for extreme numbers, and the \
+         timestep"
+    )]
+    Solver,
     /// A factorization met a pivot that is not positive.
     #[error(transparent)]
     Factor(#[from] FactorError),
@@ -63,16 +69,6 @@ pub struct FactorError {
     pub dof: usize,
     /// The pivot.
     pub pivot: f64,
-}
-
-/// The constraints of a state do not fit into the rows that were set aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{needed} constraint rows or more, and room for {capacity}: raise the capacity")]
-pub struct ConstraintOverflow {
-    /// Rows up to the first constraint that did not fit.
-    pub needed: usize,
-    /// Room.
-    pub capacity: usize,
 }
 
 /// Largest magnitude that positions, velocities and accelerations may have (`mjMAXVAL`).

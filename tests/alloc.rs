@@ -10,12 +10,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::Path;
 
-use dualstep::collision::{Contact, Exclude};
+use dualstep::collision::{Collision, Contact, Exclude, collision};
 use dualstep::constraint::{Efc, EfcState, EfcType};
 use dualstep::model::{Integrator, SolverType};
 use dualstep::scalar::Dual;
 use dualstep::solver::{SolverWorkspace, solve};
-use dualstep::{Data, Model, Scalar, forward, inverse, step};
+use dualstep::{Data, Model, Scalar, forward, inverse, smooth, step};
 use dualstep_derivatives::{
     DerivativeConfig, Method, SensorDeriv, Transition, TransitionWorkspace, mjd_sensors,
     mjd_transition_into,
@@ -127,6 +127,19 @@ fn nothing_is_allocated_after_construction() {
 
 // on one thread: the counter counts there, and threads are rayon's business
 #[test]
+fn nothing_is_allocated_by_collision_detection() {
+    for (name, m) in models() {
+        let mut d = Data::<f64>::new(&m);
+        smooth::kinematics(&m, &mut d);
+        let mut found = Collision::new(&m);
+        // lists grow to what a configuration needs, and stay
+        collision(&m, &d, &mut found);
+        let number = allocations(|| collision(&m, &d, &mut found));
+        assert_eq!(number, 0, "{name}");
+    }
+}
+
+#[test]
 fn nothing_is_allocated_in_a_linearization() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut done = 0;
@@ -177,7 +190,8 @@ fn rows<T: Scalar>(m: &Model) -> (Efc<T>, Vec<Contact<T>>) {
     (efc.ne, efc.nf, efc.nl, efc.nefc) = (2, 3, 4, n);
     efc.id = (0..n).map(|i| usize::from(i >= n - 3)).collect();
     let entry = |k: usize| if k.is_multiple_of(3) { 0.0 } else { (k as f64 * 0.7).sin() };
-    efc.J = (0..n * m.nv).map(|k| T::lift(entry(k))).collect();
+    let J: Vec<T> = (0..n * m.nv).map(|k| T::lift(entry(k))).collect();
+    efc.set_dense_J(&J);
     efc.R = vec![T::lift(0.1); n];
     efc.D = vec![T::lift(10.0); n];
     efc.aref = (0..n).map(|i| T::lift(1.0 + i as f64)).collect();

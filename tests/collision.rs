@@ -275,6 +275,128 @@ fn gaps_detect_without_rows_and_margins_add() {
     assert!((found[0].dist - 0.025).abs() < 1e-15);
 }
 
+/// Two bodies of which the first is fixed; `CONTACT` takes a body, its pose and its geom.
+fn resting(below: &str, pose: &str, above: &str) -> Vec<Contact<f64>> {
+    let m = parse(&format!(
+        r#"<mujoco>{ASSETS}<worldbody><geom {below}/><body {pose}><freejoint/><geom {above}/></body>
+           </worldbody></mujoco>"#
+    ));
+    contacts(&m, &mut Data::<f64>::new(&m))
+}
+
+#[test]
+fn parallel_capsules_touch_at_the_ends_of_what_faces_the_other() {
+    let (long, short) = (r#"type="capsule" size="0.1 0.3""#, r#"type="capsule" size="0.1 0.2""#);
+    // upright, side by side; the short one is shifted up, and turned by less than 1e-4 or upside down
+    for turn in ["euler=\"0 0 0\"", "euler=\"0.002 0 0\"", "euler=\"180 0 0\""] {
+        let found = resting(long, &format!(r#"pos="0.19 0 0.25" {turn}"#), short);
+        assert_eq!(found.len(), 2, "{turn}");
+        for (contact, z) in found.iter().zip([0.05, 0.3]) {
+            assert!((contact.pos - nalgebra::Vector3::new(0.095, 0.0, z)).norm() < 1e-4);
+            assert!((contact.dist + 0.01).abs() < 1e-6);
+        }
+    }
+    let found = resting(long, r#"pos="0.19 0 0.25" euler="0.01 0 0""#, short);
+    assert_eq!(found.len(), 1);
+    // end to end nothing faces: both ends are the same place
+    let found = resting(long, r#"pos="0.05 0 0.6""#, short);
+    assert!(found.iter().all(|c| (c.pos.z - 0.35).abs() < 1e-12), "{found:?}");
+}
+
+#[test]
+fn a_capsule_upright_on_the_ground_has_a_frame() {
+    let found = resting(r#"type="plane" size="1 1 1""#, r#"pos="0 0 0.29""#, SHAPES[1]);
+    assert_eq!(found.len(), 1);
+    let frame: Vec<_> = found[0].frame.iter().flatten().copied().collect();
+    assert_eq!(frame, [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn the_last_bit_decides_whether_shapes_touch() {
+    // 0.46 − 0.21 − 0.25 is 0 or −2.8e-17, by the order of the differences
+    let z = 0.459_999_999_999_999_96;
+    let found = resting(r#"size="0.21""#, &format!(r#"pos="0 0 {z}""#), r#"size="0.25""#);
+    assert_eq!(found[0].exclude, Exclude::None);
+    assert_eq!(found[0].dist, z - 0.21 - 0.25);
+    // a ball that only turns stays on the ground or leaves it, as MuJoCo's matrices round
+    let m = parse(
+        r#"<mujoco><worldbody><geom type="plane" size="1 1 1"/><body><joint axis="0 0 1"/>
+           <geom size="0.5" pos="0 0 0.5"/></body></worldbody></mujoco>"#,
+    );
+    let mut d = Data::<f64>::new(&m);
+    let mut touching = |angle: f64| {
+        d.qpos[0] = angle;
+        contacts(&m, &mut d).len()
+    };
+    assert_eq!([0.05, 0.1, 0.15, 0.3, 2.1, 2.45].map(&mut touching), [0, 1, 0, 1, 0, 0]);
+}
+
+#[test]
+fn a_mesh_stands_on_four_corners_of_its_lowest_face() {
+    let plane = r#"type="plane" size="1 1 1""#;
+    let cuboid = r#"type="mesh" mesh="cuboid""#;
+    let found = resting(plane, r#"pos="0 0 0.29""#, cuboid);
+    assert_eq!(found.len(), 4);
+    for contact in &found {
+        assert!((contact.dist + 0.01).abs() < 1e-7);
+        assert!(
+            (contact.pos.x.abs() - 0.1).abs() < 1e-7 && (contact.pos.y.abs() - 0.2).abs() < 1e-7
+        );
+    }
+    // deep below: corners above the centre do not count, nor those of other faces
+    let found = resting(plane, r#"pos="0 0 -1" euler="40 -45 0""#, cuboid);
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
+fn a_drum_stands_on_four_of_its_twelve_corners() {
+    let mut vertices = String::new();
+    for (corner, z) in (0..12).flat_map(|corner| [-0.1, 0.1].map(|z| (corner, z))) {
+        let (sin, cos) = (f64::from(corner) * std::f64::consts::FRAC_PI_6).sin_cos();
+        write!(vertices, "{} {} {z} ", 0.3 * cos, 0.3 * sin).unwrap();
+    }
+    let m = parse(&format!(
+        r#"<mujoco><asset><mesh name="drum" vertex="{vertices}"/></asset><worldbody>
+           <geom type="plane" size="1 1 1"/><body pos="0 0 0.09" euler="0 0.01 0"><freejoint/>
+           <geom type="mesh" mesh="drum"/></body></worldbody></mujoco>"#
+    ));
+    let found = contacts(&m, &mut Data::<f64>::new(&m));
+    assert_eq!(found.len(), 4);
+    // the lowest first, then around by quarter turns
+    let angle = |i: usize| found[i].pos.y.atan2(found[i].pos.x);
+    for i in 0..4 {
+        let turn = (angle((i + 1) % 4) - angle(i)).rem_euclid(std::f64::consts::TAU);
+        assert!((turn - 1.5 * std::f64::consts::PI).abs() < 1e-3, "{turn}");
+    }
+}
+
+#[test]
+fn degenerate_poses_give_finite_contacts() {
+    let plane = r#"type="plane" size="1 1 1""#;
+    let fixed = PAIRS.iter().map(|&(a, b)| (SHAPES[a], SHAPES[b]));
+    let fixed = fixed.chain(SHAPES.iter().map(|&shape| (plane, shape)));
+    let poses = [
+        "",
+        r#"euler="90 0 0""#,
+        r#"euler="0 90 0""#,
+        r#"euler="45 0 0""#,
+        r#"pos="0 0 0.2""#,
+        r#"pos="0.1 0.2 0.3""#,
+        r#"pos="0.1 0 0" euler="90 0 90""#,
+        r#"pos="0 1e-17 1e-16""#,
+    ];
+    for ((a, b), pose) in fixed.flat_map(|pair| poses.map(|pose| (pair, pose))) {
+        let m = parse(&format!(
+            r#"<mujoco><worldbody><geom {a}/><body {pose}><freejoint/><geom {b}/></body></worldbody>
+               </mujoco>"#
+        ));
+        let d = Data::<f64>::new(&m);
+        let dx = vec![Dual::<1>::from_parts(|k| [0.0, 1.0][k]); 2 * m.nv];
+        let found = contacts(&m, &mut moved(&m, &d, &dx, &[]));
+        assert!(numbers(&found).iter().all(|x| x.finite()), "{a} and {b} at {pose}");
+    }
+}
+
 #[test]
 fn coincident_centres_have_a_normal() {
     let m = parse(

@@ -96,6 +96,7 @@ fn contacts(golden: &Golden, state: &str) -> Vec<Contact<f64>> {
         solref: [0.0; 2],
         solreffriction: [0.0; 2],
         solimp: [0.0; 5],
+        adhesion: 0.0,
         dim: index(dim[i]),
         geom: [0; 2],
         exclude: Exclude::default(),
@@ -128,7 +129,7 @@ pub(crate) fn golden_problem(golden: &Golden, state: &str) -> Option<Problem<f64
     efc.ne = count(&[EfcType::Equality]);
     efc.nf = count(&[EfcType::FrictionDof, EfcType::FrictionTendon]);
     efc.id = get("efc_id")?.into_iter().map(index).collect();
-    efc.J = J;
+    efc.set_dense_J(&J);
     (efc.D, efc.R, efc.aref) = (get("efc_D")?, get("efc_R")?, get("efc_aref")?);
     efc.frictionloss = get("efc_frictionloss")?;
     efc.force = vec![f64::NAN; efc.nefc];
@@ -251,7 +252,7 @@ fn dynamics_error(problem: &Problem<f64>, s: &Solved<f64>) -> f64 {
     dualstep::smooth::mul_m(m, &with_inertia, &s.qacc, &mut Ma);
     let mut forces = d.qfrc_smooth.clone();
     for i in 0..efc.nefc {
-        for (f, J) in forces.iter_mut().zip(efc.row(i)) {
+        for (f, J) in forces.iter_mut().zip(efc.dense_row(i)) {
             *f += J * s.force[i];
         }
     }
@@ -262,8 +263,9 @@ fn dynamics_error(problem: &Problem<f64>, s: &Solved<f64>) -> f64 {
 fn inadmissible(problem: &Problem<f64>, s: &Solved<f64>) -> Vec<String> {
     let Problem { efc, contacts, .. } = problem;
     let mut found = Vec::new();
-    let x =
-        |i: usize| efc.row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i];
+    let x = |i: usize| {
+        efc.dense_row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i]
+    };
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-7 * (1.0 + a.abs() + b.abs());
     for i in 0..efc.nefc {
         let (f, D, eta) = (s.force[i], efc.D[i], efc.frictionloss[i]);
@@ -322,7 +324,7 @@ fn moved<T: Scalar>(base: &Problem<f64>, s: T, seed: u64) -> Problem<T> {
     (efc.ne, efc.nf, efc.nefc) = (rows.ne, rows.nf, rows.nefc);
     (efc.kind, efc.id) = (rows.kind.clone(), rows.id.clone());
     efc.frictionloss.clone_from(&rows.frictionloss);
-    efc.J = rows.J.iter().map(&mut vary).collect();
+    efc.set_dense_J(&rows.dense_J().iter().map(&mut vary).collect::<Vec<_>>());
     efc.aref = rows.aref.iter().map(&mut vary).collect();
     efc.R = rows.R.iter().map(&mut vary).collect();
     // rows of a contact keep the ratio of their R: the cone does not turn
@@ -343,6 +345,7 @@ fn moved<T: Scalar>(base: &Problem<f64>, s: T, seed: u64) -> Problem<T> {
         solref: c.solref,
         solreffriction: c.solreffriction,
         solimp: c.solimp,
+        adhesion: c.adhesion,
         dim: c.dim,
         geom: c.geom,
         exclude: c.exclude,
@@ -402,8 +405,9 @@ fn tangents_are_the_derivative_of_the_minimum() {
 /// pyramid are pairs of opposing edges, whose sum is a normal force and whose difference is friction.
 fn sticking(problem: &Problem<f64>, s: &Solved<f64>) -> (f64, Vec<f64>, bool) {
     let Problem { efc, contacts, .. } = problem;
-    let x =
-        |i: usize| efc.row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i];
+    let x = |i: usize| {
+        efc.dense_row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i]
+    };
     let (mut worst, mut normal, mut inside) = (0.0_f64, Vec::new(), true);
     let mut i = 0;
     while i < efc.nefc {
@@ -461,17 +465,18 @@ const SOLVERS: [SolverType; 3] = [SolverType::Newton, SolverType::Cg, SolverType
 /// Every row three times, and a row without any entry.
 fn redundant(mut p: Problem<f64>) -> Problem<f64> {
     let rows = p.efc.clone();
-    p.efc.J.clear();
-    for row in rows.J.chunks(p.m.nv) {
-        (0..3).for_each(|_| p.efc.J.extend_from_slice(row));
+    let mut J = Vec::new();
+    for row in rows.dense_J().chunks(p.m.nv) {
+        (0..3).for_each(|_| J.extend_from_slice(row));
     }
-    p.efc.J[..p.m.nv].fill(0.0);
+    J[..p.m.nv].fill(0.0);
     let thrice = |x: &[f64]| x.iter().flat_map(|x| [*x; 3]).collect::<Vec<_>>();
     (p.efc.D, p.efc.R, p.efc.aref) = (thrice(&rows.D), thrice(&rows.R), thrice(&rows.aref));
     p.efc.frictionloss = thrice(&rows.frictionloss);
     p.efc.kind = rows.kind.iter().flat_map(|k| [*k; 3]).collect();
     p.efc.id = rows.id.iter().flat_map(|k| [*k; 3]).collect();
     (p.efc.ne, p.efc.nf, p.efc.nefc) = (3 * rows.ne, 3 * rows.nf, 3 * rows.nefc);
+    p.efc.set_dense_J(&J);
     p.efc.force = vec![0.0; 3 * rows.nefc];
     p.efc.state = vec![EfcState::Satisfied; 3 * rows.nefc];
     p

@@ -25,11 +25,12 @@ use crate::sensor::{SensorDeriv, mjd_sensors, mjd_sensors_from};
 use crate::smooth::{SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
 
-/// What the closed form does not cover in a model; none if it covers all of A and B.
+/// What the closed form does not cover at a state for which forward dynamics has been computed; none if it covers
+/// all of A and B.
 ///
-/// It covers all that is simulated.
-pub fn coverage(_m: &Model) -> Option<Feature> {
-    None
+/// It covers everything but active rows of constraints: limits and contacts that are apart cost nothing.
+pub fn coverage(d: &Data<f64>) -> Option<Feature> {
+    (d.efc.nefc > 0).then_some(Feature::Constraints)
 }
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
@@ -126,9 +127,11 @@ pub fn mjd_transition_analytic_into(
     let outputs = if w.sensors.is_some() { Outputs::All } else { Outputs::State };
     check_input(d)
         .and_then(|()| forward_skip(m, &mut w.d, Reuse::Nothing, outputs))
-        .and_then(|()| if outputs.include_qacc(m) { check_acceleration(&w.d.qacc) } else { Ok(()) })
         .map_err(TransitionError::Step)?;
-    if let Some(feature) = coverage(m) {
+    if outputs.include_qacc(m, &w.d) {
+        check_acceleration(&w.d.qacc).map_err(TransitionError::Step)?;
+    }
+    if let Some(feature) = coverage(&w.d) {
         return Err(TransitionError::NotCovered { feature });
     }
     w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
@@ -167,7 +170,7 @@ fn state(
         transition.columns[column] = w.columns[column];
     }
     if let Some(rk4) = &mut w.rk4 {
-        let blocks = rk4::tangents(m, d, &w.wanted.columns, rk4).map_err(TransitionError::Step)?;
+        let blocks = rk4::tangents(m, d, &w.wanted.columns, rk4)?;
         let mut first = 0;
         for block in blocks {
             first = store(m, &w.wanted.columns, first, block, transition);

@@ -164,8 +164,8 @@ pub fn mjd_smooth_hessian(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::smooth_model;
     use dualstep::inverse::inverse;
-    use dualstep::mjcf::load_model;
     use num_dual::Dual2_64;
     use std::path::Path;
 
@@ -174,7 +174,7 @@ mod tests {
 
     fn load(name: &str) -> (Model, Data<f64>) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../validation/models");
-        let m = load_model(folder.join(name).with_extension("xml")).unwrap();
+        let m = smooth_model(folder.join(name).with_extension("xml"));
         let mut d = Data::new(&m);
         let wave = |i: usize| (i as f64 * 0.9 + 0.3).sin();
         let dq: Vec<f64> = (0..m.nv).map(|i| 0.4 * wave(i)).collect();

@@ -25,6 +25,9 @@
 //! | [`mjd_sensors`] | of sensors by position, velocity, activation and control: C and D |
 //! | [`mjd_quat_integrate`], [`mjd_sub_quat`], [`mjd_integrate_pos`] | of moving on the manifold of positions |
 
+#[cfg(test)]
+mod testing;
+
 pub mod tangent;
 pub mod npz;
 pub mod matrices;

@@ -120,12 +120,15 @@ pub enum Feature {
     /// Stages of a Runge–Kutta step start from positions that depend on velocities, so that velocity columns
     /// need position derivatives.
     Stages,
+    /// Rows of constraints are active at the state.
+    Constraints,
 }
 
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stages => "stages of RK4 need derivatives by position for every column",
+            Self::Constraints => "constraints are active",
         })
     }
 }

@@ -9,12 +9,14 @@ use dualstep::forward::forward_dynamics;
 use dualstep::integrate::integrate_pos;
 use dualstep::model::JointType;
 use dualstep::scalar::Dual;
-use dualstep::{Data, Model, Scalar, StepError};
+use dualstep::{Data, Model, Scalar};
 use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::{activation_clamped, activation_rate_derivative, activation_span};
+use crate::analytic::coverage;
 use crate::columns::{Input, input, ncolumns};
 use crate::dynamics::{AccelerationDeriv, mjd_acceleration};
+use crate::matrices::TransitionError;
 use crate::quat::{mjd_integrate_pos, right_jacobian_inverse};
 use crate::tangent::ndx;
 
@@ -83,13 +85,13 @@ impl Rk4Workspace {
 /// n = number of columns.
 ///
 /// # Errors
-/// If a stage cannot be evaluated.
+/// If a stage cannot be evaluated, or the closed form does not cover it.
 pub(crate) fn tangents<'a>(
     m: &Model,
     base: &Data<f64>,
     columns: &[usize],
     w: &'a mut Rk4Workspace,
-) -> Result<[&'a [f64]; 3], StepError> {
+) -> Result<[&'a [f64]; 3], TransitionError> {
     let (h, n) = (m.opt.timestep, columns.len());
     w.sum.iter_mut().for_each(Jet::clear);
     for (c, b) in C.into_iter().zip(B) {
@@ -108,7 +110,10 @@ pub(crate) fn tangents<'a>(
             axpy(h * c, &G.value, &mut w.d.act);
             axpy(h * c, &G.tangent, &mut w.activation);
         }
-        forward_dynamics(m, &mut w.d)?;
+        forward_dynamics(m, &mut w.d).map_err(TransitionError::Step)?;
+        if let Some(feature) = coverage(&w.d) {
+            return Err(TransitionError::NotCovered { feature });
+        }
         mjd_acceleration(m, &w.d, &mut w.continuous);
         pull_back(m, &w.d, h, &w.velocity, K, (n, c > 0.0));
         w.accelerations(m, columns);

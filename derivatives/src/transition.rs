@@ -1,9 +1,10 @@
 //! One call for all methods: a plan says which columns come from which method, and why; the call executes it.
 
+use dualstep::constraint::may_have_rows;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model};
 
-use crate::analytic::{AnalyticWorkspace, coverage, mjd_transition_analytic_into};
+use crate::analytic::{AnalyticWorkspace, mjd_transition_analytic_into};
 use crate::columns::{Wanted, ncolumns, selection};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
@@ -21,7 +22,7 @@ pub enum Method {
     Analytic,
     /// Dual numbers through the whole step: the oracle.
     Dual,
-    /// In closed form where that covers the model, by dual numbers elsewhere; each column says which, and why.
+    /// In closed form where that covers the state, by dual numbers elsewhere; each column says which, and why.
     #[default]
     Auto,
 }
@@ -61,6 +62,8 @@ struct Plan {
     fd: Option<(Wanted, Reason)>,
     analytic: Option<(Wanted, Reason)>,
     dual: Option<(Wanted, Reason)>,
+    /// Dual numbers at states that the closed form does not cover.
+    fallback: Option<Wanted>,
 }
 
 impl Plan {
@@ -75,25 +78,19 @@ impl Plan {
                 Self { fd: Some((all, Reason::NotCovered(Feature::Stages))), ..Self::default() }
             }
             Method::Hybrid => {
-                if let Some(feature) = coverage(m) {
-                    return Err(TransitionError::NotCovered { feature });
-                }
                 let (positions, others) = all.columns.iter().partition(|&&c| c < m.nv);
                 let fd = Wanted { columns: positions, ..all };
                 let others = Wanted { columns: others, ..all };
                 let fd = Some((fd, Reason::Requested));
-                Self { fd, analytic: Some((others, Reason::Requested)), dual: None }
+                Self { fd, analytic: Some((others, Reason::Requested)), ..Self::default() }
             }
-            Method::Analytic => match coverage(m) {
-                Some(feature) => return Err(TransitionError::NotCovered { feature }),
-                None => Self { analytic: Some((all, Reason::Requested)), ..Self::default() },
-            },
-            Method::Auto => match coverage(m) {
-                Some(feature) => {
-                    Self { dual: Some((all, Reason::NotCovered(feature))), ..Self::default() }
-                }
-                None => Self { analytic: Some((all, Reason::Covered)), ..Self::default() },
-            },
+            Method::Analytic => {
+                Self { analytic: Some((all, Reason::Requested)), ..Self::default() }
+            }
+            Method::Auto => {
+                let fallback = may_have_rows(m).then(|| all.clone());
+                Self { analytic: Some((all, Reason::Covered)), fallback, ..Self::default() }
+            }
         })
     }
 }
@@ -108,16 +105,16 @@ pub struct TransitionWorkspace {
     fd: Option<(FdConfig, FdWorkspace)>,
     analytic: Option<AnalyticWorkspace>,
     dual: Option<DualWorkspace>,
+    fallback: Option<DualWorkspace>,
 }
 
 impl TransitionWorkspace {
     /// A workspace for the model and the configuration.
     ///
     /// # Errors
-    /// If the configuration names columns that the model does not have, or asks for a closed form that does not
-    /// cover the model.
+    /// If the configuration names columns that the model does not have.
     pub fn new(m: &Model, config: &DerivativeConfig) -> Result<Self, TransitionError> {
-        let Plan { fd, analytic, dual } = Plan::new(m, config)?;
+        let Plan { fd, analytic, dual, fallback } = Plan::new(m, config)?;
         let some = selection(m, config.columns.as_deref())?.len() < ncolumns(m);
         let threads = match config.threads {
             0 => rayon::current_num_threads(),
@@ -126,11 +123,15 @@ impl TransitionWorkspace {
         let fd = fd.filter(|(wanted, _)| !wanted.is_empty());
         let analytic = analytic.filter(|(wanted, _)| !wanted.is_empty());
         let dual = dual.filter(|(wanted, _)| !wanted.is_empty());
+        let fallback = fallback.filter(|wanted| !wanted.is_empty());
         Ok(Self {
             leaves_out: [some, some || !config.sensors],
             fd: fd.map(|(wanted, why)| (config.fd, FdWorkspace::of(m, wanted, why, threads))),
             analytic: analytic.map(|(wanted, why)| AnalyticWorkspace::of(m, wanted, why)),
             dual: dual.map(|(wanted, why)| DualWorkspace::of(m, wanted, why)),
+            fallback: fallback.map(|wanted| {
+                DualWorkspace::of(m, wanted, Reason::NotCovered(Feature::Constraints))
+            }),
         })
     }
 }
@@ -141,7 +142,7 @@ impl TransitionWorkspace {
 ///
 /// # Errors
 /// If the step fails, the configuration names columns that the model does not have, or the method does not cover
-/// the model.
+/// the state.
 pub fn mjd_transition(
     m: &Model,
     d: &Data<f64>,
@@ -157,7 +158,7 @@ pub fn mjd_transition(
 /// configuration leaves out become zero.
 ///
 /// # Errors
-/// If the step fails.
+/// If the step fails, or the method does not cover the state.
 ///
 /// # Panics
 /// If `workspace` or `transition` belong to a model of other sizes.
@@ -178,7 +179,12 @@ pub fn mjd_transition_into(
         mjd_transition_fd_into(m, d, config, fd, transition)?;
     }
     if let Some(analytic) = &mut workspace.analytic {
-        mjd_transition_analytic_into(m, d, analytic, transition)?;
+        match (mjd_transition_analytic_into(m, d, analytic, transition), &mut workspace.fallback) {
+            (Err(TransitionError::NotCovered { .. }), Some(dual)) => {
+                mjd_transition_dual_into(m, d, dual, transition)?;
+            }
+            (result, _) => result?,
+        }
     }
     if let Some(dual) = &mut workspace.dual {
         mjd_transition_dual_into(m, d, dual, transition)?;
@@ -189,7 +195,7 @@ pub fn mjd_transition_into(
 /// A, B, C and D with position columns by finite differences and all others in closed form.
 ///
 /// # Errors
-/// As [`mjd_transition`]; the closed form may not cover the model.
+/// As [`mjd_transition`]; the closed form may not cover the state.
 ///
 /// Source: the design of engines that differentiate forces by velocity only, MuJoCo's `mjd_smooth_vel` among them.
 pub fn mjd_transition_hybrid(m: &Model, d: &Data<f64>) -> Result<Transition, TransitionError> {

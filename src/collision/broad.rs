@@ -5,6 +5,10 @@ use crate::model::options::disable;
 use crate::model::{GeomType, Model, WORLD};
 use crate::scalar::Scalar;
 
+/// Boxes grow by this fraction of their distance from the origin and of their size: rounding must not keep
+/// shapes that touch exactly from the narrow phase, which decides.
+const ROUNDING: f64 = 1e-12;
+
 /// Box along the world's axes around all geoms of a body, margins and gaps included \[m\].
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
@@ -114,6 +118,7 @@ fn body_bounds<T: Scalar>(m: &Model, d: &Data<T>, body: usize) -> Bounds {
             let origin = pos[k].re();
             let center = origin + row[0] * aabb[0] + row[1] * aabb[1] + row[2] * aabb[2];
             let half = (0..3).map(|i| (row[i] * aabb[3 + i]).abs()).sum::<f64>();
+            let reach = reach + ROUNDING * (origin.abs() + radius);
             lower[k] = lower[k].min((origin - radius).max(center - half) - reach);
             upper[k] = upper[k].max((origin + radius).min(center + half) + reach);
         }

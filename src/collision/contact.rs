@@ -2,6 +2,7 @@
 
 use nalgebra::Vector3;
 
+use super::primitive::direction;
 use crate::MINVAL;
 use crate::model::Model;
 use crate::model::options::enable;
@@ -44,6 +45,8 @@ pub struct Contact<T: Scalar> {
     pub solreffriction: [f64; 2],
     /// solimp.
     pub solimp: [f64; 5],
+    /// Force with which the surfaces attract each other \[N\].
+    pub adhesion: f64,
     /// Dimension: 1, 3, 4 or 6.
     pub dim: usize,
     /// Geoms, ordered by type.
@@ -175,6 +178,7 @@ impl ContactParams {
             solref: self.solref,
             solreffriction: self.solreffriction,
             solimp: self.solimp,
+            adhesion: self.adhesion,
             dim: if tether { 1 } else { self.dim },
             geom,
             exclude: if in_gap && !tether { Exclude::Gap } else { Exclude::None },
@@ -227,11 +231,14 @@ impl<T: Scalar> Touch<T> {
 }
 
 /// Orthonormal frame with the given normal; the first tangent is `tangent` made orthogonal to it, or, where
-/// that is shorter than a half, the world's y axis, or its z axis where the normal is close to y.
+/// that is shorter than a half, the world's y axis, or its z axis where the normal is close to y. A tangent
+/// along the normal leaves nothing: as in MuJoCo the first tangent is then the world's x axis, which is
+/// orthogonal to the normal for a capsule upright on a horizontal plane.
 ///
 /// Source: MuJoCo `mju_makeFrame`.
 pub fn make_frame<T: Scalar>(normal: &Vector3<T>, tangent: &Vector3<T>) -> [Vector3<T>; 3] {
-    let x = normal.normalize();
+    let unit = |v: &Vector3<T>| direction(v).map_or_else(Vector3::x, |(unit, _)| unit);
+    let x = unit(normal);
     let y = if tangent.norm_squared().re() >= 0.25 {
         *tangent
     } else if x.y.re().abs() < 0.5 {
@@ -239,7 +246,7 @@ pub fn make_frame<T: Scalar>(normal: &Vector3<T>, tangent: &Vector3<T>) -> [Vect
     } else {
         Vector3::z()
     };
-    let y = (y - x * x.dot(&y)).normalize();
+    let y = unit(&(y - x * x.dot(&y)));
     [x, y, x.cross(&y)]
 }
 

@@ -2,14 +2,11 @@
 
 use super::broad::{BroadPhase, broad_phase};
 use super::contact::{Contact, ContactParams, Touch, margin_gap};
-use super::narrow::{Narrow, has_collider};
+use super::narrow::{MAX_TOUCHES, Narrow, has_collider};
 use crate::data::Data;
 use crate::model::options::disable;
 use crate::model::{GeomType, Model};
 use crate::scalar::Scalar;
-
-/// Most contacts of one pair of geoms (`mjMAXCONPAIR`).
-const MAX_TOUCHES: usize = 50;
 
 /// Contacts, and the memory to find them. Lists grow to what a configuration needs, and stay.
 #[derive(Clone, Debug)]
@@ -43,6 +40,19 @@ impl<T: Scalar> Collision<T> {
             touch: Vec::with_capacity(MAX_TOUCHES),
             narrow: Narrow::new(m),
         }
+    }
+
+    /// Where two geoms touch, at most `margin` apart. Geoms are ordered by type.
+    pub(super) fn touches(
+        &mut self,
+        m: &Model,
+        d: &Data<T>,
+        geom: [usize; 2],
+        margin: f64,
+    ) -> &[Touch<T>] {
+        self.touch.clear();
+        self.narrow.collide(m, d, geom, margin, &mut self.touch);
+        &self.touch
     }
 }
 

@@ -1,13 +1,17 @@
 //! Narrow phase: the collider of each pair of shapes.
 
 use super::contact::Touch;
-use super::convex::{Limits, Polytope, Scratch, Shape, convex_convex};
+use super::convex::{Limits, Polytope, Scratch, Shape, convex_convex, prism_convex};
+use super::hfield::{Extent, HeightField, relative, to_world};
 use super::primitive::sphere_sphere::Ball;
 use super::primitive::{self, Placed};
 use crate::data::Data;
 use crate::model::options::disable;
 use crate::model::{GeomType, Model};
 use crate::scalar::Scalar;
+
+/// Most contacts of one pair of geoms (`mjMAXCONPAIR`).
+pub(super) const MAX_TOUCHES: usize = 50;
 
 /// A geom in the world.
 fn placed<'a, T: Scalar>(m: &'a Model, d: &'a Data<T>, g: usize) -> Placed<'a, T> {
@@ -16,12 +20,12 @@ fn placed<'a, T: Scalar>(m: &'a Model, d: &'a Data<T>, g: usize) -> Placed<'a, T
 
 /// True if there is a collider for the two types; order does not matter.
 pub fn has_collider(a: GeomType, b: GeomType) -> bool {
-    use GeomType::{Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere};
+    use GeomType::{Box, Capsule, Cylinder, Ellipsoid, Hfield, Mesh, Plane, Sphere};
     let (a, b) = if a as i32 <= b as i32 { (a, b) } else { (b, a) };
     matches!(
         (a, b),
         (
-            Plane | Sphere | Capsule | Ellipsoid | Cylinder | Box | Mesh,
+            Plane | Hfield | Sphere | Capsule | Ellipsoid | Cylinder | Box | Mesh,
             Sphere | Capsule | Ellipsoid | Cylinder | Box | Mesh
         )
     )
@@ -39,6 +43,16 @@ fn shape<'a>(m: &Model, polytope: &'a [Option<Polytope>], g: usize) -> Option<Sh
         Box => polytope[g].as_ref().map(|p| Shape::Box(size, p)),
         Mesh => polytope[g].as_ref().map(Shape::Mesh),
         _ => None,
+    }
+}
+
+/// What limits the general collider.
+fn limits(m: &Model, margin: f64) -> Limits {
+    Limits {
+        margin,
+        iterations: m.opt.ccd_iterations,
+        tolerance: m.opt.ccd_tolerance,
+        many: !m.opt.disabled(disable::MULTICCD),
     }
 }
 
@@ -72,7 +86,7 @@ impl<T: Scalar> Narrow<T> {
         margin: f64,
         out: &mut Vec<Touch<T>>,
     ) {
-        use GeomType::{Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere};
+        use GeomType::{Box, Capsule, Cylinder, Ellipsoid, Hfield, Mesh, Plane, Sphere};
         let [a, b] = geom.map(|g| placed(m, d, g));
         match (m.geom_type[geom[0]], m.geom_type[geom[1]]) {
             (Plane, Sphere) => {
@@ -83,8 +97,8 @@ impl<T: Scalar> Narrow<T> {
             (Plane, Cylinder) => primitive::plane_cylinder(out, margin, &a, &b),
             (Plane, Box) => primitive::plane_box(out, margin, &a, &b),
             (Plane, Mesh) => {
-                if let Some(mesh) = m.geom_dataid[geom[1]].and_then(|id| m.mesh.get(id)) {
-                    primitive::plane_mesh(out, margin, &a, &b, mesh, m.geom_rbound[geom[1]]);
+                if let Some(hull) = &self.polytope[geom[1]] {
+                    primitive::plane_mesh(out, margin, &a, &b, hull);
                 }
             }
             (Sphere, Sphere) => {
@@ -96,11 +110,35 @@ impl<T: Scalar> Narrow<T> {
             (Capsule, Capsule) => primitive::capsule_capsule(out, margin, &a, &b),
             (Capsule, Box) => primitive::capsule_box(out, margin, &a, &b),
             (Box, Box) => primitive::box_box(out, margin, &a, &b),
+            (Hfield, _) => self.collide_hfield(m, geom, [a, b], margin, out),
             (Sphere | Capsule | Ellipsoid | Cylinder | Box | Mesh, _) => {
                 self.collide_convex(m, geom, [a, b], margin, out);
             }
             _ => {}
         }
+    }
+
+    /// The same for a height field: each prism under its surface by the general collider.
+    fn collide_hfield(
+        &mut self,
+        m: &Model,
+        geom: [usize; 2],
+        [field, other]: [Placed<T>; 2],
+        margin: f64,
+        out: &mut Vec<Touch<T>>,
+    ) {
+        let Self { polytope, scratch } = self;
+        let shape = shape(m, polytope, geom[1]);
+        let (Some(h), Some(shape)) = (m.geom_dataid[geom[0]], shape) else { return };
+        let (pos, mat) = relative(&field, &other);
+        let near = Extent::new(shape, pos.map(Scalar::re), mat.map(Scalar::re));
+        let first = out.len();
+        HeightField::new(m, h).visit_prisms(&near, margin, |prism| {
+            let placed = Placed { pos: &pos, mat: &mat, size: other.size };
+            prism_convex(out, limits(m, margin), prism, shape, placed, scratch);
+            out.len() - first < MAX_TOUCHES
+        });
+        out[first..].iter_mut().for_each(|touch| to_world(&field, touch));
     }
 
     /// The same by the general collider.
@@ -114,13 +152,7 @@ impl<T: Scalar> Narrow<T> {
     ) {
         let Self { polytope, scratch } = self;
         if let [Some(first), Some(second)] = geom.map(|g| shape(m, polytope, g)) {
-            let limits = Limits {
-                margin,
-                iterations: m.opt.ccd_iterations,
-                tolerance: m.opt.ccd_tolerance,
-                many: !m.opt.disabled(disable::MULTICCD),
-            };
-            convex_convex(out, limits, [first, second], placed, scratch);
+            convex_convex(out, limits(m, margin), [first, second], placed, scratch);
         }
     }
 }

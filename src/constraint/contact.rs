@@ -7,7 +7,6 @@ use crate::data::Data;
 use crate::model::{Cone, Model};
 use crate::scalar::Scalar;
 use crate::smooth::jacobian::dof_point_velocity;
-use crate::status::ConstraintOverflow;
 
 use super::efc::{Block, Efc, EfcType, Rows, is_sparse};
 
@@ -37,7 +36,7 @@ pub(super) fn instantiate<T: Scalar>(
     d: &Data<T>,
     contacts: &mut [Contact<T>],
     efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
+) {
     for (id, contact) in contacts.iter_mut().enumerate() {
         if contact.exclude != Exclude::None {
             continue;
@@ -49,25 +48,28 @@ pub(super) fn instantiate<T: Scalar>(
         }
         let (kind, len) = shape(m.opt.cone, contact.dim);
         let start = efc.nefc;
-        let Rows { J, pos, margin } = efc.push(&Block {
+        // from the leaves to the root
+        efc.set_columns_descending(relative_dofs(m, contact).map(|(dof, _)| dof));
+        let Rows { columns, J, pos, margin } = efc.push(&Block {
             len,
             kind,
             id,
             pos: contact.dist,
             margin: contact.includemargin,
             frictionloss: 0.0,
-        })?;
+        });
         contact.efc_address = Some(start);
         if kind == EfcType::ContactElliptic {
             pos[1..].fill(T::zero());
             margin[1..].fill(T::zero());
         }
-        for (dof, sign) in relative_dofs(m, contact) {
+        let width = columns.len();
+        for (k, (dof, sign)) in relative_dofs(m, contact).enumerate() {
             let axes = column(m, d, contact, dof, sign);
-            write_rows(kind, contact, &axes, |row, value| J[row * m.nv + dof] = value);
+            let at = width - 1 - k;
+            write_rows(kind, contact, &axes, |row, value| J[row * width + at] = value);
         }
     }
-    Ok(())
 }
 
 /// From the six components along the axes of a contact to its rows.
@@ -167,5 +169,28 @@ pub(super) fn add_surface_velocity<T: Scalar>(
         }
         let kind = efc.kind[start];
         write_rows(kind, contact, &axes, |row, value| efc.vel[start + row] += value);
+    }
+}
+
+/// Adds R · adhesion to the reference acceleration of normals, over all edges of a pyramid together: the cone is moved
+/// down along the normal by the passive attraction of the surfaces, and the force of a penetration stays what it is.
+///
+/// - reads  `R`
+/// - writes `aref` (nefc)
+///
+/// Source: MuJoCo manual, Computation, "Adhesion"; `mj_adhesionRef`.
+pub(super) fn add_adhesion<T: Scalar>(contacts: &[Contact<T>], efc: &mut Efc<T>) {
+    for contact in contacts.iter().filter(|c| c.adhesion != 0.0) {
+        let Some(start) = contact.efc_address else { continue };
+        let (rows, share) = match efc.kind[start] {
+            EfcType::ContactPyramidal => {
+                let edges = 2 * (contact.dim - 1);
+                (edges, contact.adhesion / f64::from(u8::try_from(edges).unwrap_or(1)))
+            }
+            _ => (1, contact.adhesion),
+        };
+        for i in start..start + rows {
+            efc.aref[i] += efc.R[i] * T::lift(share);
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::model::{JacobianType, Model};
 use crate::scalar::Scalar;
-use crate::status::ConstraintOverflow;
 
 /// Kind of a row (`mjtConstraint`), in the order in which rows stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,8 +51,6 @@ pub enum EfcState {
 pub struct Efc<T: Scalar> {
     /// Degrees of freedom: columns of `J`.
     pub nv: usize,
-    /// Largest number of rows.
-    pub capacity: usize,
     /// Equality rows.
     pub ne: usize,
     /// Friction loss rows.
@@ -68,7 +65,11 @@ pub struct Efc<T: Scalar> {
     pub kind: Vec<EfcType>,
     /// Index of the equality constraint, degree of freedom, tendon, joint or contact.
     pub id: Vec<usize>,
-    /// Jacobian (nefc × nv), row-major.
+    /// Where each row of `J` begins (nefc + 1).
+    pub J_rowadr: Vec<usize>,
+    /// Columns of the entries of `J`, ascending within a row; the rows of one contact have the same.
+    pub J_colind: Vec<usize>,
+    /// Jacobian (nefc × nv), compressed rows.
     pub J: Vec<T>,
     /// Residual: distance of limits and contact normals, violation of equalities; else 0.
     pub pos: Vec<T>,
@@ -96,20 +97,27 @@ pub struct Efc<T: Scalar> {
     pub force: Vec<T>,
     /// Zone of the cost.
     pub state: Vec<EfcState>,
+
+    /// Columns of the rows that are appended next.
+    columns: Vec<usize>,
 }
 
 impl<T: Scalar> Efc<T> {
-    /// No rows yet, and room for `capacity` rows of `nv` degrees of freedom. Nothing is allocated later.
+    /// No rows yet, and room for `capacity` rows of `nv` degrees of freedom. Memory is allocated later only for
+    /// more rows than that.
     pub fn new(nv: usize, capacity: usize) -> Self {
+        let mut J_rowadr = Vec::with_capacity(capacity + 1);
+        J_rowadr.push(0);
         Self {
             nv,
-            capacity,
             ne: 0,
             nf: 0,
             nl: 0,
             nefc: 0,
             kind: Vec::with_capacity(capacity),
             id: Vec::with_capacity(capacity),
+            J_rowadr,
+            J_colind: Vec::with_capacity(capacity * nv),
             J: Vec::with_capacity(capacity * nv),
             pos: Vec::with_capacity(capacity),
             margin: Vec::with_capacity(capacity),
@@ -122,13 +130,41 @@ impl<T: Scalar> Efc<T> {
             aref: Vec::with_capacity(capacity),
             force: Vec::with_capacity(capacity),
             state: Vec::with_capacity(capacity),
+            columns: Vec::with_capacity(2 * nv),
         }
     }
 
-    /// Row `i` of the Jacobian (nv).
+    /// Columns and entries of row `i` of the Jacobian.
     #[inline]
-    pub fn row(&self, i: usize) -> &[T] {
-        &self.J[i * self.nv..(i + 1) * self.nv]
+    pub fn row(&self, i: usize) -> (&[usize], &[T]) {
+        let range = self.J_rowadr[i]..self.J_rowadr[i + 1];
+        (&self.J_colind[range.clone()], &self.J[range])
+    }
+
+    /// The Jacobian with its zeros (nefc × nv), row-major.
+    pub fn dense_J(&self) -> Vec<T> {
+        (0..self.nefc).flat_map(|i| self.dense_row(i)).collect()
+    }
+
+    /// Row `i` of the Jacobian with its zeros (nv).
+    pub fn dense_row(&self, i: usize) -> Vec<T> {
+        let mut row = vec![T::zero(); self.nv];
+        let (columns, entries) = self.row(i);
+        for (j, x) in columns.iter().zip(entries) {
+            row[*j] = *x;
+        }
+        row
+    }
+
+    /// Replaces the Jacobian by one with its zeros (nefc × nv), row-major; zeros stay in its pattern.
+    ///
+    /// # Panics
+    /// If the number of entries is another.
+    pub fn set_dense_J(&mut self, J: &[T]) {
+        assert_eq!(J.len(), self.nefc * self.nv, "a Jacobian of another size");
+        self.J_rowadr = (0..=self.nefc).map(|i| i * self.nv).collect();
+        self.J_colind = (0..J.len()).map(|k| k % self.nv).collect();
+        self.J = J.to_vec();
     }
 
     /// Removes all rows.
@@ -137,21 +173,37 @@ impl<T: Scalar> Efc<T> {
         (self.ne, self.nf, self.nl) = (0, 0, 0);
     }
 
-    /// Appends `block.len` rows with zero Jacobian and derived arrays, and returns what the caller may still
-    /// change.
-    ///
-    /// # Errors
-    /// If there is no room: nothing is appended.
-    pub(super) fn push(&mut self, block: &Block<T>) -> Result<Rows<'_, T>, ConstraintOverflow> {
+    /// Sets the columns of the rows that are appended next, in any order and with repetitions.
+    pub(super) fn set_columns(&mut self, columns: impl Iterator<Item = usize>) {
+        self.columns.clear();
+        self.columns.extend(columns);
+        if !self.columns.is_sorted_by(|a, b| a < b) {
+            self.columns.sort_unstable();
+            self.columns.dedup();
+        }
+    }
+
+    /// Sets the columns of the rows that are appended next, from the last to the first.
+    pub(super) fn set_columns_descending(&mut self, columns: impl Iterator<Item = usize>) {
+        self.columns.clear();
+        self.columns.extend(columns);
+        self.columns.reverse();
+    }
+
+    /// Appends `block.len` rows with zeros in the columns of the Jacobian that were set, and in the derived
+    /// arrays, and returns what the caller may still change.
+    pub(super) fn push(&mut self, block: &Block<T>) -> Rows<'_, T> {
         let start = self.nefc;
         let end = start + block.len;
-        if end > self.capacity {
-            return Err(ConstraintOverflow { needed: end, capacity: self.capacity });
-        }
+        let entries = self.J.len();
         self.nefc = end;
         self.kind.resize(end, block.kind);
         self.id.resize(end, block.id);
-        self.J.resize(end * self.nv, T::zero());
+        for _ in 0..block.len {
+            self.J_colind.extend_from_slice(&self.columns);
+            self.J_rowadr.push(self.J_colind.len());
+        }
+        self.J.resize(self.J_colind.len(), T::zero());
         self.pos.resize(end, block.pos);
         self.margin.resize(end, T::lift(block.margin));
         self.frictionloss.resize(end, block.frictionloss);
@@ -163,19 +215,32 @@ impl<T: Scalar> Efc<T> {
         self.aref.resize(end, T::zero());
         self.force.resize(end, T::zero());
         self.state.resize(end, EfcState::Satisfied);
-        Ok(Rows {
-            J: &mut self.J[start * self.nv..],
+        Rows {
+            columns: &self.columns,
+            J: &mut self.J[entries..],
             pos: &mut self.pos[start..],
             margin: &mut self.margin[start..],
-        })
+        }
+    }
+
+    /// Removes the rows from `start` on if their Jacobian is zero, unless `keep`: MuJoCo keeps rows of zeros in
+    /// the pattern of its sparse Jacobian.
+    ///
+    /// Source: MuJoCo `mj_addConstraint`.
+    pub(super) fn drop_if_empty(&mut self, start: usize, keep: bool) {
+        if !keep && self.J[self.J_rowadr[start]..].iter().all(|x| x.re() == 0.0) {
+            self.truncate(start);
+        }
     }
 
     /// Keeps the first `len` rows.
-    pub(super) fn truncate(&mut self, len: usize) {
+    fn truncate(&mut self, len: usize) {
         self.nefc = len;
         self.kind.truncate(len);
         self.id.truncate(len);
-        self.J.truncate(len * self.nv);
+        self.J_rowadr.truncate(len + 1);
+        self.J_colind.truncate(self.J_rowadr[len]);
+        self.J.truncate(self.J_rowadr[len]);
         self.pos.truncate(len);
         self.margin.truncate(len);
         self.frictionloss.truncate(len);
@@ -187,6 +252,36 @@ impl<T: Scalar> Efc<T> {
         self.aref.truncate(len);
         self.force.truncate(len);
         self.state.truncate(len);
+    }
+}
+
+impl<T: Scalar> Default for Efc<T> {
+    /// No rows of no degrees of freedom, without memory.
+    fn default() -> Self {
+        Self {
+            nv: 0,
+            ne: 0,
+            nf: 0,
+            nl: 0,
+            nefc: 0,
+            kind: Vec::new(),
+            id: Vec::new(),
+            J_rowadr: Vec::new(),
+            J_colind: Vec::new(),
+            J: Vec::new(),
+            pos: Vec::new(),
+            margin: Vec::new(),
+            frictionloss: Vec::new(),
+            diagA: Vec::new(),
+            KBIP: Vec::new(),
+            D: Vec::new(),
+            R: Vec::new(),
+            vel: Vec::new(),
+            aref: Vec::new(),
+            force: Vec::new(),
+            state: Vec::new(),
+            columns: Vec::new(),
+        }
     }
 }
 
@@ -208,7 +303,9 @@ pub(super) struct Block<T> {
 
 /// Rows that were just appended.
 pub(super) struct Rows<'a, T> {
-    /// Jacobian (len × nv), row-major, zero.
+    /// Columns that all of them have.
+    pub(super) columns: &'a [usize],
+    /// Entries in these columns (len × columns), row-major, zero.
     pub(super) J: &'a mut [T],
     /// Residuals (len).
     pub(super) pos: &'a mut [T],
@@ -216,7 +313,16 @@ pub(super) struct Rows<'a, T> {
     pub(super) margin: &'a mut [T],
 }
 
-/// True if MuJoCo stores the Jacobian of this model as a sparse matrix. Ours is dense either way; but
+impl<T: Scalar> Rows<'_, T> {
+    /// Adds to the entry of row `row` in column `dof`, which is one of the columns.
+    #[inline]
+    pub(super) fn add(&mut self, row: usize, dof: usize, value: T) {
+        let column = self.columns.partition_point(|&c| c < dof);
+        self.J[row * self.columns.len() + column] += value;
+    }
+}
+
+/// True if MuJoCo stores the Jacobian of this model as a sparse matrix. Ours is sparse either way; but
 /// MuJoCo's rule of which rows without any effect are left out depends on it.
 ///
 /// Source: MuJoCo `mj_isSparse`.

@@ -8,10 +8,9 @@ use crate::model::{EqType, JointType, Model, ObjType, WORLD};
 use crate::scalar::{Scalar, lift3};
 use crate::smooth::jacobian::dof_point_velocity;
 use crate::smooth::object_quat;
-use crate::status::ConstraintOverflow;
 
-use super::efc::{Block, Efc, EfcType, is_sparse};
-use super::friction::add_tendon;
+use super::efc::{Block, Efc, EfcType, Rows, is_sparse};
+use super::friction::{add_tendon, tendon_dofs};
 use super::limit::direction;
 
 /// Where the numbers of a weld stand in `eq_data`: relative orientation, weight of rotations.
@@ -30,31 +29,16 @@ pub(super) fn rows(kind: EqType) -> usize {
 /// Appends the rows of all active equality constraints, but of those that no degree of freedom affects.
 ///
 /// Source: MuJoCo `mj_instantiateEquality`.
-pub(super) fn instantiate<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
+pub(super) fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, efc: &mut Efc<T>) {
     for e in (0..m.neq).filter(|&e| d.eq_active[e]) {
         let start = efc.nefc;
         match m.eq_type[e] {
-            EqType::Connect => point(m, d, e, efc)?,
-            EqType::Weld => weld(m, d, e, efc)?,
-            EqType::Joint | EqType::Tendon => polynomial(m, d, e, efc)?,
-            EqType::Distance => distance(m, d, e, efc)?,
+            EqType::Connect => point(m, d, e, efc),
+            EqType::Weld => weld(m, d, e, efc),
+            EqType::Joint | EqType::Tendon => polynomial(m, d, e, efc),
+            EqType::Distance => distance(m, d, e, efc),
         }
-        drop_if_empty(efc, start, is_sparse(m) && has_dofs(m, e));
-    }
-    Ok(())
-}
-
-/// Removes the rows from `start` on if their Jacobian is zero, unless `keep`: MuJoCo keeps rows of zeros in
-/// the pattern of its sparse Jacobian.
-///
-/// Source: MuJoCo `mj_addConstraint`.
-pub(super) fn drop_if_empty<T: Scalar>(efc: &mut Efc<T>, start: usize, keep: bool) {
-    if !keep && efc.J[start * efc.nv..].iter().all(|x| x.re() == 0.0) {
-        efc.truncate(start);
+        efc.drop_if_empty(start, is_sparse(m) && has_dofs(m, e));
     }
 }
 
@@ -72,9 +56,8 @@ fn has_dofs(m: &Model, e: usize) -> bool {
     }
 }
 
-/// Appends zero rows for constraint `e`, and returns their first.
-fn push<T: Scalar>(m: &Model, e: usize, efc: &mut Efc<T>) -> Result<usize, ConstraintOverflow> {
-    let start = efc.nefc;
+/// Appends zero rows for constraint `e` with the columns that were set.
+fn push<'a, T: Scalar>(m: &Model, e: usize, efc: &'a mut Efc<T>) -> Rows<'a, T> {
     efc.push(&Block {
         len: rows(m.eq_type[e]),
         kind: EfcType::Equality,
@@ -82,71 +65,87 @@ fn push<T: Scalar>(m: &Model, e: usize, efc: &mut Efc<T>) -> Result<usize, Const
         pos: T::zero(),
         margin: 0.0,
         frictionloss: 0.0,
-    })?;
-    Ok(start)
+    })
+}
+
+/// Appends zero rows with the columns of all degrees of freedom that move one of the bodies.
+fn push_bodies<'a, T: Scalar>(m: &Model, e: usize, efc: &'a mut Efc<T>) -> Rows<'a, T> {
+    let [b1, b2] = bodies(m, e);
+    efc.set_columns(m.body_dofs_to_root(b1).chain(m.body_dofs_to_root(b2)));
+    push(m, e, efc)
 }
 
 /// Connect: p₁ − p₂ = 0 for the two anchors.
-fn point<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    e: usize,
-    efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
-    let start = push(m, e, efc)?;
+fn point<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
+    let mut rows = push_bodies(m, e, efc);
     let [p1, p2] = anchors(m, d, e);
-    let error = p1 - p2;
-    for k in 0..3 {
-        efc.pos[start + k] = error[k];
-    }
+    rows.pos.copy_from_slice((p1 - p2).as_slice());
     for (dof, _, lin) in relative_velocities(m, d, e, &[p1, p2]) {
         for k in 0..3 {
-            efc.J[(start + k) * m.nv + dof] += lin[k];
+            rows.add(k, dof, lin[k]);
         }
     }
-    Ok(())
 }
 
 /// Weld: p₁ − p₂ = 0 and s · vec(q₂* q₁ r) = 0, with r the relative orientation and s the torque scale.
 ///
 /// A relative angular velocity ω changes the second by s/2 · vec(q₂* ω q₁ r), ω as a quaternion.
-fn weld<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    e: usize,
-    efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
-    let start = push(m, e, efc)?;
+fn weld<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
+    let mut rows = push_bodies(m, e, efc);
     let [p1, p2] = anchors(m, d, e);
     let [q1, q2] = orientations(m, d, e);
     let scale = T::lift(m.eq_data[e][TORQUESCALE]);
     let translation = p1 - p2;
     let rotation = (q2.conj() * q1).vec() * scale;
     for k in 0..3 {
-        efc.pos[start + k] = translation[k];
-        efc.pos[start + 3 + k] = rotation[k];
+        rows.pos[k] = translation[k];
+        rows.pos[3 + k] = rotation[k];
     }
-    let half = scale * T::lift(0.5);
-    let axis = |k: usize| (q2.conj() * pure(&Vector3::ith(k, T::one())) * q1).vec() * half;
-    let turn = Matrix3::from_columns(&[axis(0), axis(1), axis(2)]);
+    let turn = weld_turn(m, e, &[q1, q2]);
     for (dof, rot, lin) in relative_velocities(m, d, e, &[p1, p2]) {
         let rot = turn * rot;
         for k in 0..3 {
-            efc.J[(start + k) * m.nv + dof] += lin[k];
-            efc.J[(start + 3 + k) * m.nv + dof] += rot[k];
+            rows.add(k, dof, lin[k]);
+            rows.add(3 + k, dof, rot[k]);
         }
     }
-    Ok(())
 }
 
-/// Joint and tendon: y − y₀ = Σ dataₖ (x − x₀)ᵏ for the values y, x of the first and second; or = data₀.
-fn polynomial<T: Scalar>(
+/// From a relative angular velocity to the rate of the rotational rows of a weld.
+fn weld_turn<T: Scalar>(m: &Model, e: usize, [q1, q2]: &[Quat<T>; 2]) -> Matrix3<T> {
+    let half = T::lift(0.5 * m.eq_data[e][TORQUESCALE]);
+    let axis = |k: usize| (q2.conj() * pure(&Vector3::ith(k, T::one())) * *q1).vec() * half;
+    Matrix3::from_columns(&[axis(0), axis(1), axis(2)])
+}
+
+/// Wrench of a connect, weld or distance constraint whose rows have these forces, rot:lin in world axes: on the first
+/// body at its anchor; the second has the opposite at its own. None for joints and tendons, which act on degrees of
+/// freedom.
+pub(super) fn wrench<T: Scalar>(
     m: &Model,
     d: &Data<T>,
     e: usize,
-    efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
-    let start = push(m, e, efc)?;
+    force: &[T],
+) -> Option<(SpatialVec<T>, [Vector3<T>; 2])> {
+    let points = || anchors(m, d, e);
+    let vector = |k: usize| Vector3::new(force[k], force[k + 1], force[k + 2]);
+    match m.eq_type[e] {
+        EqType::Connect => Some((SpatialVec::new(Vector3::zeros(), vector(0)), points())),
+        EqType::Weld => {
+            let turn = weld_turn(m, e, &orientations(m, d, e));
+            Some((SpatialVec::new(turn.tr_mul(&vector(3)), vector(0)), points()))
+        }
+        EqType::Distance => {
+            let [p1, p2] = points();
+            let (normal, _) = direction(&(p1 - p2));
+            Some((SpatialVec::new(Vector3::zeros(), normal * force[0]), [p1, p2]))
+        }
+        EqType::Joint | EqType::Tendon => None,
+    }
+}
+
+/// Joint and tendon: y − y₀ = Σ dataₖ (x − x₀)ᵏ for the values y, x of the first and second; or = data₀.
+fn polynomial<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
     let on_joints = m.eq_type[e] == EqType::Joint;
     let displacement = |id: usize| {
         let (value, reference) = if on_joints {
@@ -167,42 +166,43 @@ fn polynomial<T: Scalar>(
             value = value * x + T::lift(c[k]);
         }
     }
-    efc.pos[start] = displacement(m.eq_obj1id[e]) - value;
+    let error = displacement(m.eq_obj1id[e]) - value;
 
-    let row = &mut efc.J[start * m.nv..];
+    let objects = [Some(m.eq_obj1id[e]), m.eq_obj2id[e]].into_iter().flatten();
+    let mut rows = if on_joints {
+        efc.set_columns(objects.map(|j| m.jnt_dofadr[j]));
+        push(m, e, efc)
+    } else {
+        efc.set_columns(objects.flat_map(|t| tendon_dofs(m, t)));
+        push(m, e, efc)
+    };
+    rows.pos[0] = error;
     let mut add = |id: usize, scale: T| {
         if on_joints {
-            row[m.jnt_dofadr[id]] += scale;
+            rows.add(0, m.jnt_dofadr[id], scale);
         } else {
-            add_tendon(m, d, id, scale, row);
+            add_tendon(m, d, id, scale, &mut rows);
         }
     };
     add(m.eq_obj1id[e], T::one());
     if let Some(second) = m.eq_obj2id[e] {
         add(second, -slope);
     }
-    Ok(())
 }
 
 /// Distance: |p₁ − p₂| = data₀ for the centres of two geoms. Centres that coincide have no direction, and
 /// then the constraint no row. Ours, not MuJoCo's.
-fn distance<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    e: usize,
-    efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
+fn distance<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
     let [p1, p2] = anchors(m, d, e);
     let (normal, length) = direction(&(p1 - p2));
     if length.re() == 0.0 {
-        return Ok(());
+        return;
     }
-    let start = push(m, e, efc)?;
-    efc.pos[start] = length - T::lift(m.eq_data[e][0]);
+    let mut rows = push_bodies(m, e, efc);
+    rows.pos[0] = length - T::lift(m.eq_data[e][0]);
     for (dof, _, lin) in relative_velocities(m, d, e, &[p1, p2]) {
-        efc.J[start * m.nv + dof] += normal.dot(&lin);
+        rows.add(0, dof, normal.dot(&lin));
     }
-    Ok(())
 }
 
 /// The two bodies of a connect, weld or distance constraint. (A second body that is missing is the world.)

@@ -15,8 +15,10 @@
 //! | `diagonal` | `diagA` from the inverse weights of the model |
 //! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
 //! | `reference` | `vel` and `aref` |
+//! | `force` | forces of contacts |
+//! | [`rne_post_constraint()`] | accelerations and internal forces of bodies |
 //!
-//! Not taken into account: adhesion of geoms, the exact diagonal (`diagexact`), sleeping trees, flexes.
+//! Not taken into account: the exact diagonal (`diagexact`), sleeping trees, flexes.
 //!
 //! Source: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints"; MuJoCo
 //! manual, Computation, "Constraint model" and "Solver parameters"; MuJoCo `mj_makeConstraint`,
@@ -26,20 +28,23 @@ mod contact;
 mod diagonal;
 mod efc;
 mod equality;
+mod force;
 mod friction;
 pub mod impedance;
 mod limit;
 mod reference;
+mod rne_post_constraint;
 
 use crate::collision::Contact;
 use crate::data::Data;
 use crate::model::options::disable;
 use crate::model::{JointType, Model};
 use crate::scalar::Scalar;
-use crate::status::ConstraintOverflow;
 
 pub use efc::{Efc, EfcState, EfcType};
+pub use force::{contact_force, limit_row};
 pub use reference::reference_constraint;
+pub use rne_post_constraint::rne_post_constraint;
 
 /// Rows of all constraints that are active at a state, in MuJoCo's order.
 ///
@@ -52,9 +57,6 @@ pub use reference::reference_constraint;
 ///
 /// Source: MuJoCo `mj_makeConstraint`.
 ///
-/// # Errors
-/// If the rows exceed the capacity of `efc`, which is then empty, as in MuJoCo.
-///
 /// # Panics
 /// If `efc` was made for a model with another number of degrees of freedom.
 pub fn make_constraint<T: Scalar>(
@@ -62,7 +64,7 @@ pub fn make_constraint<T: Scalar>(
     d: &Data<T>,
     contacts: &mut [Contact<T>],
     efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
+) {
     assert_eq!(efc.nv, m.nv, "rows of another model");
     efc.clear();
     for contact in &mut *contacts {
@@ -70,47 +72,33 @@ pub fn make_constraint<T: Scalar>(
         contact.mu = 0.0;
     }
     if m.opt.disabled(disable::CONSTRAINT) || m.nv == 0 {
-        return Ok(());
+        return;
     }
-    let result = instantiate(m, d, contacts, efc);
-    if result.is_err() {
-        efc.clear();
-        for contact in contacts {
-            contact.efc_address = None;
-        }
-        return result;
-    }
+    instantiate(m, d, contacts, efc);
     diagonal::diag_approx(m, contacts, efc);
     impedance::make_impedance(m, contacts, efc);
-    Ok(())
 }
 
 /// Jacobian, residual and margin of all rows.
-fn instantiate<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    contacts: &mut [Contact<T>],
-    efc: &mut Efc<T>,
-) -> Result<(), ConstraintOverflow> {
+fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, contacts: &mut [Contact<T>], efc: &mut Efc<T>) {
     if !m.opt.disabled(disable::EQUALITY) {
-        equality::instantiate(m, d, efc)?;
+        equality::instantiate(m, d, efc);
     }
     efc.ne = efc.nefc;
     if !m.opt.disabled(disable::FRICTIONLOSS) {
-        friction::instantiate(m, d, efc)?;
+        friction::instantiate(m, d, efc);
     }
     efc.nf = efc.nefc - efc.ne;
     if !m.opt.disabled(disable::LIMIT) {
-        limit::instantiate(m, d, efc)?;
+        limit::instantiate(m, d, efc);
     }
     efc.nl = efc.nefc - efc.ne - efc.nf;
     if !m.opt.disabled(disable::CONTACT) {
-        contact::instantiate(m, d, contacts, efc)?;
+        contact::instantiate(m, d, contacts, efc);
     }
-    Ok(())
 }
 
-/// Rows that a model can have at most with `ncon` contacts: a capacity that is never exceeded.
+/// Rows that a model can have at most with `ncon` contacts.
 pub fn max_rows(m: &Model, ncon: usize) -> usize {
     let equality: usize = m.eq_type.iter().map(|kind| equality::rows(*kind)).sum();
     let friction = m.dof_frictionloss.iter().chain(&m.tendon_frictionloss);
@@ -125,6 +113,24 @@ pub fn max_rows(m: &Model, ncon: usize) -> usize {
     let joints: usize = joints.map(|(_, kind)| joint_sides(*kind)).sum();
     let tendons = 2 * m.tendon_limited.iter().filter(|limited| **limited).count();
     equality + friction + joints + tendons + ncon * contact::max_rows(m)
+}
+
+/// Room for contacts and rows to begin with: four contacts for each geom, as for boxes at rest, at most a
+/// thousand. Where a state needs more, memory grows.
+pub(crate) fn row_capacity(m: &Model) -> (usize, usize) {
+    if m.opt.disabled(disable::CONSTRAINT) {
+        return (0, 0);
+    }
+    let collides = |g: &usize| m.geom_contype[*g] != 0 || m.geom_conaffinity[*g] != 0;
+    let geoms = (0..m.ngeom).filter(collides).count();
+    let ncon =
+        if m.opt.disabled(disable::CONTACT) { 0 } else { (4 * geoms).min(1000) + 4 * m.npair };
+    (ncon, max_rows(m, ncon))
+}
+
+/// True if a state of the model can have rows: something is limited, has friction loss, can collide or is tied.
+pub fn may_have_rows(m: &Model) -> bool {
+    row_capacity(m).1 > 0
 }
 
 /// Length of the constraint that row `i` belongs to and begins.

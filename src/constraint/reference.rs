@@ -14,7 +14,7 @@ use super::{contact, equality};
 /// - writes `vel`, `aref` (nefc)
 ///
 /// vel = J qvel, and of moving surfaces; aref = −B vel − K I (pos − margin), and −J̇ qvel for connects and
-/// welds.
+/// welds, and R · adhesion for contacts of surfaces that attract each other.
 ///
 /// Source: MuJoCo `mj_referenceConstraint`.
 pub fn reference_constraint<T: Scalar>(
@@ -24,13 +24,15 @@ pub fn reference_constraint<T: Scalar>(
     efc: &mut Efc<T>,
 ) {
     for i in 0..efc.nefc {
-        let row = &efc.J[i * m.nv..(i + 1) * m.nv];
-        efc.vel[i] = row.iter().zip(&d.qvel).fold(T::zero(), |sum, (j, v)| sum + *j * *v);
+        let (columns, entries) = efc.row(i);
+        let terms = columns.iter().zip(entries).map(|(&j, x)| *x * d.qvel[j]);
+        efc.vel[i] = terms.fold(T::zero(), |sum, x| sum + x);
     }
     contact::add_surface_velocity(m, d, contacts, efc);
     for i in 0..efc.nefc {
         let [k, b, imp, _] = efc.KBIP[i];
         efc.aref[i] = -b * efc.vel[i] - k * imp * (efc.pos[i] - efc.margin[i]);
     }
+    contact::add_adhesion(contacts, efc);
     equality::subtract_bias(m, d, efc);
 }

@@ -102,10 +102,12 @@ impl<T: Scalar> Quat<T> {
     /// Sum of squares of the four components.
     #[inline]
     pub fn norm_squared(&self) -> T {
-        self.w * self.w + self.x * self.x + self.y * self.y + self.z * self.z
+        (self.w * self.w + self.x * self.x) + (self.y * self.y + self.z * self.z)
     }
 
-    /// The unit quaternion along `self`; the identity where the norm is below 1e-15, as `mju_normalize4`.
+    /// The unit quaternion along `self`; the identity where the norm is below 1e-15, as `mju_normalize4`. Like
+    /// there, what is of unit length to 1e-15 keeps its numbers: whether bodies at rest touch hangs on the last
+    /// bit. Tangents lose their part along `self` in any case.
     #[must_use]
     #[inline]
     pub fn normalized(self) -> Self {
@@ -113,7 +115,10 @@ impl<T: Scalar> Quat<T> {
         if n.re() < crate::MINVAL {
             return Self::identity();
         }
-        let r = T::one() / n;
+        let mut r = T::one() / n;
+        if (n.re() - 1.0).abs() <= crate::MINVAL {
+            r -= T::lift(r.re() - 1.0);
+        }
         Self::new(self.w * r, self.x * r, self.y * r, self.z * r)
     }
 
@@ -176,12 +181,17 @@ impl<T: Scalar> Quat<T> {
     /// The vector `v` turned by this unit quaternion.
     #[inline(always)]
     pub fn rotate(&self, v: &Vector3<T>) -> Vector3<T> {
-        let u = self.vec();
-        let t = u.cross(v) * T::lift(2.0);
-        v + t * self.w + u.cross(&t)
+        // terms in the order of `mju_rotVecQuat`
+        let Self { w, x, y, z } = *self;
+        let t = Vector3::new(
+            w * v.x + y * v.z - z * v.y,
+            w * v.y + z * v.x - x * v.z,
+            w * v.z + x * v.y - y * v.x,
+        );
+        v + self.vec().cross(&t) * T::lift(2.0)
     }
 
-    /// Rotation matrix of a unit quaternion.
+    /// Rotation matrix of a unit quaternion; sums in the order of `mju_quat2Mat`.
     #[inline(always)]
     pub fn to_matrix(&self) -> Matrix3<T> {
         let (w, x, y, z) = (self.w, self.x, self.y, self.z);
@@ -190,15 +200,15 @@ impl<T: Scalar> Quat<T> {
         let (xy, xz, yz) = (x * y, x * z, y * z);
         let (wx, wy, wz) = (w * x, w * y, w * z);
         Matrix3::new(
-            ww + xx - yy - zz,
+            (ww - yy) + (xx - zz),
             two * (xy - wz),
             two * (xz + wy),
             two * (xy + wz),
-            ww - xx + yy - zz,
+            (ww + yy) - (xx + zz),
             two * (yz - wx),
             two * (xz - wy),
             two * (yz + wx),
-            ww - xx - yy + zz,
+            (ww - yy) - (xx - zz),
         )
     }
 
@@ -256,10 +266,10 @@ impl<T: Scalar> std::ops::Mul for Quat<T> {
     #[inline(always)]
     fn mul(self, o: Self) -> Self {
         Self::new(
-            self.w * o.w - self.x * o.x - self.y * o.y - self.z * o.z,
-            self.w * o.x + self.x * o.w + self.y * o.z - self.z * o.y,
-            self.w * o.y - self.x * o.z + self.y * o.w + self.z * o.x,
-            self.w * o.z + self.x * o.y - self.y * o.x + self.z * o.w,
+            (self.w * o.w - self.x * o.x) - (self.y * o.y + self.z * o.z),
+            (self.w * o.x + self.x * o.w) + (self.y * o.z - self.z * o.y),
+            (self.w * o.y - self.x * o.z) + (self.y * o.w + self.z * o.x),
+            (self.w * o.z + self.x * o.y) - (self.y * o.x - self.z * o.w),
         )
     }
 }

@@ -29,8 +29,10 @@ mod qcqp;
 mod dual;
 mod pgs;
 mod tangent;
+mod inverse;
 mod stats;
 
+pub use inverse::inverse_constraint;
 pub use stats::{Iteration, SolverStats, SolverStatus, TangentStatus};
 
 use crate::collision::Contact;
@@ -51,6 +53,7 @@ use tangent::Tangents;
 /// Working memory of [`solve`], and how the last solve went.
 #[derive(Clone, Debug)]
 pub struct SolverWorkspace<T: Scalar> {
+    capacity: usize,
     problem: Problem,
     at: Primal,
     line: Line,
@@ -65,11 +68,13 @@ pub struct SolverWorkspace<T: Scalar> {
 }
 
 impl<T: Scalar> SolverWorkspace<T> {
-    /// Room for `capacity` rows, and what the solver in the model's options needs.
+    /// Room for `capacity` rows, and what the solver in the model's options needs. Memory is allocated later only
+    /// for more rows than that.
     pub fn new(m: &Model, capacity: usize) -> Self {
         let newton = m.opt.solver == SolverType::Newton || T::ORDER > 0;
         let dual = m.opt.solver == SolverType::Pgs || m.opt.noslip_iterations > 0;
         Self {
+            capacity,
             problem: Problem::new(m, capacity),
             at: Primal::new(m.nv, capacity),
             line: Line::new(capacity),
@@ -102,8 +107,7 @@ const OTHER_SOLVER: &str = "the workspace was made for another solver";
 /// Source: MuJoCo `mj_fwdConstraint`.
 ///
 /// # Panics
-/// If there are more rows than the workspace has room for, or the options ask for another solver than they did
-/// when it was made.
+/// If the options ask for another solver than they did when the workspace was made.
 pub fn solve<T: Scalar>(
     m: &Model,
     d: &mut Data<T>,
@@ -111,6 +115,7 @@ pub fn solve<T: Scalar>(
     contacts: &[Contact<T>],
     ws: &mut SolverWorkspace<T>,
 ) -> SolverStatus {
+    ws.reserve(m, efc.nefc);
     ws.stats.clear();
     if efc.nefc == 0 {
         leave_unconstrained(d, efc);
@@ -148,6 +153,13 @@ fn leave_unconstrained<T: Scalar>(d: &mut Data<T>, efc: &mut Efc<T>) {
 }
 
 impl<T: Scalar> SolverWorkspace<T> {
+    /// Makes room for `nefc` rows.
+    fn reserve(&mut self, m: &Model, nefc: usize) {
+        if nefc > self.capacity {
+            *self = Self::new(m, nefc.next_power_of_two());
+        }
+    }
+
     /// Warm start and main solver, on real parts.
     fn solve_real(&mut self, m: &Model, d: &Data<T>) -> SolverStatus {
         let Self { problem: p, at, line, newton, cg, dual, stats, .. } = self;

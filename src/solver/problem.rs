@@ -103,22 +103,26 @@ impl Problem {
         efc: &Efc<T>,
         contacts: &[Contact<T>],
     ) -> bool {
-        assert!(efc.nefc <= self.D.len(), "more rows than the solver has room for");
-        (self.ne, self.nf, self.nefc) = (efc.ne, efc.nf, efc.nefc);
         copy_re(&d.qM, &mut self.qM);
         copy_re(&d.qLD, &mut self.qLD);
         copy_re(&d.qLDiagInv, &mut self.qLDiagInv);
         copy_re(&d.qfrc_smooth, &mut self.qfrc_smooth);
         copy_re(&d.qacc_smooth, &mut self.qacc_smooth);
+        let trace: f64 = (0..m.nv).map(|i| self.qM[m.M_rowadr[i] + m.M_rownnz[i] - 1]).sum();
+        self.scale = 1.0 / trace.max(crate::MINVAL);
+        self.load_rows(efc, contacts);
+        self.is_finite()
+    }
+
+    /// Copies the real parts of the rows.
+    pub(crate) fn load_rows<T: Scalar>(&mut self, efc: &Efc<T>, contacts: &[Contact<T>]) {
+        (self.ne, self.nf, self.nefc) = (efc.ne, efc.nf, efc.nefc);
         copy_re(&efc.D[..efc.nefc], &mut self.D);
         copy_re(&efc.R[..efc.nefc], &mut self.R);
         copy_re(&efc.aref[..efc.nefc], &mut self.aref);
         self.frictionloss[..efc.nefc].copy_from_slice(&efc.frictionloss[..efc.nefc]);
         self.load_blocks(efc, contacts);
         self.load_jacobian(efc);
-        let trace: f64 = (0..m.nv).map(|i| self.qM[m.M_rowadr[i] + m.M_rownnz[i] - 1]).sum();
-        self.scale = 1.0 / trace.max(crate::MINVAL);
-        self.is_finite()
     }
 
     fn load_blocks<T: Scalar>(&mut self, efc: &Efc<T>, contacts: &[Contact<T>]) {
@@ -146,29 +150,13 @@ impl Problem {
         }
     }
 
-    /// Row by row, without zeros; a column that one row of a cone has, all its rows have.
     fn load_jacobian<T: Scalar>(&mut self, efc: &Efc<T>) {
-        let nv = self.nv;
         self.rowadr.clear();
         self.colind.clear();
         self.J.clear();
-        self.rowadr.push(0);
-        let mut cones = self.cones.iter().peekable();
-        let mut row = 0;
-        while row < self.nefc {
-            let dim = cones.next_if(|c| c.row == row).map_or(1, |c| c.dim);
-            let block = &efc.J[row * nv..(row + dim) * nv];
-            for r in 0..dim {
-                for j in 0..nv {
-                    if (0..dim).any(|k| block[k * nv + j].re() != 0.0) {
-                        self.colind.push(j);
-                        self.J.push(block[r * nv + j].re());
-                    }
-                }
-                self.rowadr.push(self.J.len());
-            }
-            row += dim;
-        }
+        self.rowadr.extend_from_slice(&efc.J_rowadr);
+        self.colind.extend_from_slice(&efc.J_colind);
+        self.J.extend(efc.J.iter().map(|x| x.re()));
     }
 
     fn is_finite(&self) -> bool {

@@ -92,7 +92,7 @@ pub struct SolverStats {
     pub gradient: f64,
     /// What the tangents are worth.
     pub tangents: TangentStatus,
-    /// Every iteration, those of the no-slip pass last; as many as there was room for at construction.
+    /// Every iteration, those of the no-slip pass last.
     pub iterations: Vec<Iteration>,
 }
 
@@ -109,10 +109,8 @@ impl SolverStats {
         *self = Self { iterations, ..Self::default() };
     }
 
-    /// Keeps an iteration if there is room.
+    /// Keeps an iteration.
     pub(crate) fn push(&mut self, iteration: Iteration) {
-        if self.iterations.len() < self.iterations.capacity() {
-            self.iterations.push(iteration);
-        }
+        self.iterations.push(iteration);
     }
 }

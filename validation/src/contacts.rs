@@ -118,6 +118,10 @@ const FIELDS: [(&str, usize); 10] = [
 ];
 
 fn expected_contacts(golden: &Golden, state: &str) -> Result<Vec<Expected>, String> {
+    // arrays without entries are left out of the file
+    if golden.header.states.get(state).is_some_and(|header| header.ncon == Some(0)) {
+        return Ok(Vec::new());
+    }
     let array = |field: &str, len: usize| {
         let key = format!("{state}/fwd/contact_{field}");
         let values = golden.flat(&key).ok_or_else(|| format!("{key} is missing"))?;

@@ -25,6 +25,8 @@ pub const FD_NOISE_FACTOR: f64 = 10.0;
 
 /// The same formulas on `f64` and on dual numbers: division and powers may differ in the last bit.
 pub const DUAL_VALUE: f64 = 1e-13;
+/// The same where the constraint solver has part in it: rounding, amplified by the stiffness of the rows.
+pub const DUAL_SOLVED: f64 = 1e-9;
 /// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
 /// of the values, amplified by stiff actuators and second derivatives.
 pub const DUAL_DERIVATIVE: f64 = 1e-6;
@@ -33,6 +35,10 @@ pub const DUAL_DERIVATIVE: f64 = 1e-6;
 pub const CONVERGED: f64 = 1e-6;
 /// The same by PGS after 2000 sweeps: it converges linearly.
 pub const CONVERGED_PGS: f64 = 1e-3;
+/// Steps with constraints: the minimum of the solver, times the timestep; ten steps amplify what one leaves.
+pub const STEP: f64 = 1e-6;
+/// Relative residual of the oracle's own solution above which it says nothing.
+pub const SOLVER_RESIDUAL_USELESS: f64 = 1e-6;
 /// Derivatives of the solver's minimum on dual numbers against Richardson's differences of tight solves.
 pub const DUAL_MINIMUM: f64 = 1e-7;
 /// The closed form of a linearization against dual numbers: rounding, amplified by M⁻¹ and by the stages of RK4.
@@ -52,7 +58,9 @@ pub fn of(stage: Stage) -> Option<f64> {
         Stage::Smooth => SMOOTH,
         Stage::StepSmooth => STEP_SMOOTH,
         Stage::DerivativeSmooth => DERIVATIVE_SMOOTH,
-        Stage::Constraint | Stage::Step | Stage::Derivative => return None,
+        Stage::Constraint => CONVERGED,
+        Stage::Step => STEP,
+        Stage::Derivative => return None,
     };
     Some(scaled(tolerance))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dualstep::forward::forward;
 use dualstep::math::Quat;
-use dualstep::mjcf::{load_model, load_model_str};
+use dualstep::mjcf::load_model_str;
 use dualstep::model::{CamMode, DataType, GeomType, JointType, ObjType, SameFrame};
 use num_dual::Dual64;
 
@@ -12,6 +12,7 @@ use super::*;
 use crate::columns::{Input, Wanted, input};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::matrices::{Reason, Transition};
+use crate::testing::smooth_model;
 
 /// Adds a site and a camera to every body, the world included; cameras of all modes in turn.
 fn add_frames(m: &mut Model) {
@@ -265,7 +266,7 @@ fn closed_form_matches_dual_numbers_on_all_models() {
     let mut failed = vec![];
     let mut routes = [0, 0];
     for path in models() {
-        let own = load_model(&path).unwrap();
+        let own = smooth_model(&path);
         let all = with_all_sensors(&own, own.nbody.div_ceil(12));
         for m in [all, own] {
             for k in 0..5 {
@@ -384,7 +385,7 @@ fn rate(m: &Model, d: &Data<f64>, block: &[f64], row: usize) -> f64 {
 fn rates_of_sensors_are_sensors() {
     use SensorType as S;
     let path = models().into_iter().find(|p| p.ends_with("sensors_imu_subtree.xml")).unwrap();
-    let mut m = without_sensors(load_model(path).unwrap());
+    let mut m = without_sensors(smooth_model(path));
     let site = (ObjType::Site, Some(1));
     add_sensor(&mut m, S::FramePos, Stage::Pos, 3, site, None);
     add_sensor(&mut m, S::FrameLinVel, Stage::Vel, 3, site, None);
@@ -428,7 +429,7 @@ fn second_derivatives_follow_on_dual_numbers() {
     let names = ["sensors_frame.xml", "sensors_imu_subtree.xml", "sensors_joint.xml"];
     for (name, k) in names.into_iter().flat_map(|name| [(name, 0), (name, 1)]) {
         let path = models().into_iter().find(|p| p.ends_with(name)).unwrap();
-        let m = load_model(path).unwrap();
+        let m = smooth_model(path);
         let base = state(&m, k);
         let direction: Vec<f64> = (0..m.nv).map(|i| (i as f64 + 0.5).cos()).collect();
         let mut d = Data::<Dual64>::new(&m);
@@ -462,7 +463,7 @@ fn second_derivatives_follow_on_dual_numbers() {
 #[test]
 fn given_forces_give_the_same_rows() {
     for path in models() {
-        let m = load_model(path).unwrap();
+        let m = smooth_model(path);
         let mut d = state(&m, 1);
         let block = closed_form(&m, &d);
         forward(&m, &mut d).unwrap();
@@ -477,7 +478,7 @@ fn given_forces_give_the_same_rows() {
 #[test]
 fn disabled_sensors_have_zero_rows() {
     let path = models().into_iter().find(|p| p.ends_with("sensors_frame.xml")).unwrap();
-    let mut m = load_model(path).unwrap();
+    let mut m = smooth_model(path);
     m.opt.disableflags |= disable::SENSOR;
     assert!(closed_form(&m, &state(&m, 1)).iter().all(|x| *x == 0.0));
 }

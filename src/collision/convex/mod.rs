@@ -15,9 +15,9 @@ use nalgebra::{Matrix3, Vector3};
 use self::epa::Epa;
 use self::gjk::{Gjk, Stop, gjk};
 use self::manifold::Feature;
-pub(super) use self::polytope::Polytope;
-pub(crate) use self::solid::Shape;
-use self::solid::{Pair, Solid, Vertex};
+pub(crate) use self::polytope::Polytope;
+use self::solid::{Pair, Vertex};
+pub(crate) use self::solid::{Shape, Solid};
 use super::contact::Touch;
 use super::primitive::{Placed, direction};
 use crate::scalar::Scalar;
@@ -97,8 +97,7 @@ pub(crate) fn convex_convex<T: Scalar>(
 /// A prism of a height field and a convex solid, at most one contact, all in the frame of the prism: `placed` is
 /// the solid relative to it, and so are the contact's position and its normal, from the prism to the solid.
 ///
-/// The prism is given by three lower vertices and above each of them an upper one; a margin is best added to the
-/// upper ones, as MuJoCo does, and left out of `limits`.
+/// The prism is given by three lower vertices and above each of them an upper one.
 ///
 /// Source: MuJoCo `mjc_ConvexHField`.
 pub(crate) fn prism_convex<T: Scalar>(

@@ -21,6 +21,8 @@ const ALONG_EDGE: f64 = 0.5;
 struct Segment<T: Scalar> {
     /// Middle.
     pos: Vector3<T>,
+    /// Unit axis.
+    axis: Vector3<T>,
     /// Half of it.
     half: Vector3<T>,
     /// Half length.
@@ -50,10 +52,11 @@ pub(crate) fn capsule_box<T: Scalar>(
     block: &Placed<T>,
 ) {
     let length = capsule.size.y;
-    let half = block.mat.tr_mul(&capsule.axis(2)) * T::lift(length);
+    let axis = block.mat.tr_mul(&capsule.axis(2));
+    let half = axis * T::lift(length);
     let upward = (0..3).filter(|&k| half[k].re() > 0.0).map(|k| 1 << k).sum();
     let pos = block.mat.tr_mul(&(capsule.pos - block.pos));
-    let segment = Segment { pos, half, length, size: *block.size, upward };
+    let segment = Segment { pos, axis, half, length, size: *block.size, upward };
 
     let (place, feature) = segment.nearest();
     let mut sphere = |place: T| {
@@ -85,29 +88,24 @@ impl<T: Scalar> Segment<T> {
         }
         for axis in 0..3 {
             for corner in (0..8).filter(|corner| corner >> axis & 1 == 0) {
-                let Some((square, place, along)) = self.nearest_to_edge(axis, corner) else {
+                let Some((square, place, feature)) = self.nearest_to_edge(axis, corner) else {
                     continue;
                 };
-                if square >= least - MINVAL {
-                    continue;
+                if square < least - MINVAL {
+                    least = square;
+                    found = (place, feature);
                 }
-                least = square;
-                let feature = if along.re() >= 1.0 {
-                    Feature::Corner(corner | 1 << axis)
-                } else if along.re() <= -1.0 {
-                    Feature::Corner(corner)
-                } else {
-                    Feature::Edge(axis, corner, along)
-                };
-                found = (place, feature);
             }
         }
         found
     }
 
     /// Nearest points of the segment and an edge of the box: the square of their distance, the place on the
-    /// segment, and the place on the edge; none if they are parallel.
-    fn nearest_to_edge(&self, axis: usize, corner: usize) -> Option<(f64, T, T)> {
+    /// segment, and what it is nearest to; none if they are parallel.
+    ///
+    /// As in MuJoCo, an edge whose line is nearest beyond one of its ends counts as that corner, also where the
+    /// end of the segment then leads back to the inside of the edge.
+    fn nearest_to_edge(&self, axis: usize, corner: usize) -> Option<(f64, T, Feature<T>)> {
         let size = T::lift(self.size[axis]);
         let middle = Vector3::from_fn(|k, _| match (k == axis, corner >> k & 1 == 1) {
             (true, _) => T::zero(),
@@ -124,20 +122,33 @@ impl<T: Scalar> Segment<T> {
         if det.re().abs() < MINVAL {
             return None;
         }
-        let mut along = (c * u - b * v) / det;
-        let mut place = (a * v - b * u) / det;
+        let inverse = T::one() / det;
+        let mut along = (c * u - b * v) * inverse;
+        let mut place = (a * v - b * u) * inverse;
+        let mut end = along.re();
         if along.re().abs() > 1.0 {
             along = clip(along, -1.0, 1.0);
-            place = (v - b * along) / c;
+            place = (v - b * along) * (T::one() / c);
         }
         if place.re().abs() > 1.0 {
             place = clip(place, -1.0, 1.0);
-            along = clip((u - b * place) / a, -1.0, 1.0);
+            along = (u - b * place) * (T::one() / a);
+            if along.re().abs() > 1.0 {
+                end = along.re();
+                along = clip(along, -1.0, 1.0);
+            }
         }
 
         let mut apart = offset - self.half * place;
         apart[axis] += size * along;
-        Some((apart.norm_squared().re(), place, along))
+        let feature = if end > 1.0 {
+            Feature::Corner(corner | 1 << axis)
+        } else if end < -1.0 {
+            Feature::Corner(corner)
+        } else {
+            Feature::Edge(axis, corner, along)
+        };
+        Some((apart.norm_squared().re(), place, feature))
     }
 
     /// Length along the segment in which it crosses the whole box along `axis`.
@@ -185,8 +196,7 @@ impl<T: Scalar> Segment<T> {
             _ => return None,
         };
         let axis = away.trailing_zeros() as usize;
-        let square = self.half[axis] * self.half[axis];
-        if square.re() > ALONG_EDGE * self.length * self.length {
+        if (self.axis[axis] * self.axis[axis]).re() > ALONG_EDGE {
             let to_end = T::one() - place * forward;
             return Some(least(to_end, self.crossing(axis)) * forward);
         }
@@ -203,7 +213,7 @@ impl<T: Scalar> Segment<T> {
             return None;
         }
         let (k1, k2) = ((axis + 1) % 3, (axis + 2) % 3);
-        let steep = |k: usize| self.half[k].re().abs();
+        let steep = |k: usize| self.axis[k].re().abs();
         let across = if steep(k1) > steep(k2) { k1 } else { k2 };
 
         let is_away = away >> across & 1 == 1;

@@ -8,8 +8,9 @@ mod capsule_box;
 mod capsule_capsule;
 mod plane_box;
 mod plane_capsule;
-mod plane_convex;
 mod plane_cylinder;
+mod plane_ellipsoid;
+mod plane_mesh;
 mod plane_sphere;
 mod sphere_box;
 mod sphere_capsule;
@@ -23,8 +24,9 @@ pub(crate) use capsule_box::capsule_box;
 pub(crate) use capsule_capsule::capsule_capsule;
 pub(crate) use plane_box::plane_box;
 pub(crate) use plane_capsule::plane_capsule;
-pub(crate) use plane_convex::{plane_ellipsoid, plane_mesh};
 pub(crate) use plane_cylinder::plane_cylinder;
+pub(crate) use plane_ellipsoid::plane_ellipsoid;
+pub(crate) use plane_mesh::plane_mesh;
 pub(crate) use plane_sphere::plane_sphere;
 pub(crate) use sphere_box::sphere_box;
 pub(crate) use sphere_capsule::sphere_capsule;
@@ -59,7 +61,7 @@ pub(crate) fn direction<T: Scalar>(v: &Vector3<T>) -> Option<(Vector3<T>, T)> {
     let square = v.norm_squared();
     (square.re() >= MINVAL * MINVAL).then(|| {
         let length = square.sqrt();
-        (v / length, length)
+        (v * (T::one() / length), length)
     })
 }
 

@@ -1,6 +1,7 @@
 //! Plane and cylinder.
 
-use super::{Placed, direction};
+use super::Placed;
+use crate::MINVAL;
 use crate::collision::Touch;
 use crate::scalar::Scalar;
 
@@ -26,9 +27,12 @@ pub(crate) fn plane_cylinder<T: Scalar>(
     let slope = axis.dot(&normal);
 
     // steepest descent in the disk; any radius if the disk is parallel to the plane
-    let radial = match direction(&(axis * slope - normal)) {
-        Some((descent, _)) => descent * radius,
-        None => cylinder.axis(0) * radius,
+    let descent = axis * slope - normal;
+    let square = descent.norm_squared();
+    let radial = if square.re() >= MINVAL * MINVAL {
+        descent * (radius / square.sqrt())
+    } else {
+        cylinder.axis(0) * radius
     };
     let axial = axis * half;
     let (fall_axial, fall_radial) = (slope * half, radial.dot(&normal));

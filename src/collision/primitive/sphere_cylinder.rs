@@ -46,7 +46,7 @@ pub(crate) fn sphere_cylinder<T: Scalar>(
         }
     } else {
         let rim = radial * (T::lift(radius) / radial.norm());
-        let center = cylinder.pos + outward * T::lift(half) + rim;
+        let center = cylinder.pos + (outward * T::lift(half) + rim);
         sphere_sphere(out, margin, &ball, &Ball { center, radius: 0.0, axis });
     }
 }

@@ -44,7 +44,8 @@ pub(crate) fn sphere_sphere<T: Scalar>(
         // the distance has no derivative here: it grows along the normal that was chosen
         (across, offset.dot(&across))
     });
-    let dist = between - T::lift(a.radius + b.radius);
+    // one after the other: whether spheres touch is decided by the last bit
+    let dist = between - T::lift(a.radius) - T::lift(b.radius);
     let pos = a.center + normal * (T::lift(a.radius) + dist * T::lift(0.5));
     out.push(Touch::new(dist, pos, normal));
 }

@@ -1,6 +1,7 @@
 //! Whole models against their golden data, stage by stage: what `dualstep conform` runs.
 
 pub mod compile;
+pub mod constraint;
 pub mod derivative;
 mod flat;
 pub mod pipeline;

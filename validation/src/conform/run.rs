@@ -8,7 +8,7 @@ use globset::{Glob, GlobMatcher};
 use rayon::prelude::*;
 
 use super::{Differences, ModelReport, Report, Stage, StageReport, Status, compile};
-use super::{derivative, pipeline, smooth};
+use super::{constraint, derivative, pipeline, smooth};
 use crate::golden::Golden;
 
 /// What to compare.
@@ -147,25 +147,29 @@ fn wanted(stages: &[Stage], key: &str) -> bool {
     group == "in" || stages.iter().any(|&stage| groups(stage).contains(&group))
 }
 
-/// Groups of golden arrays that a stage is compared with; none for stages to come.
+/// Groups of golden arrays that a stage is compared with; none for the stage to come.
 fn groups(stage: Stage) -> &'static [&'static str] {
     match stage {
         Stage::Compile => &["model"],
         Stage::Smooth => &["fwd", "smooth"],
         Stage::StepSmooth => &["smooth_step1", "smooth"],
         Stage::DerivativeSmooth => &["fd_smooth", "smooth"],
-        Stage::Constraint | Stage::Step | Stage::Derivative => &[],
+        Stage::Constraint => &["fwd", "conv"],
+        Stage::Step => &["conv_step1", "conv_step10"],
+        Stage::Derivative => &[],
     }
 }
 
-/// Differences of one stage; empty for stages to come.
+/// Differences of one stage; empty for the stage to come.
 pub fn compare(stage: Stage, m: &Model, golden: &Golden) -> Differences {
     match stage {
         Stage::Compile => compile::compare(m, golden),
         Stage::Smooth => smooth::compare(m, golden),
         Stage::StepSmooth => smooth::compare_step(m, golden),
         Stage::DerivativeSmooth => derivative::compare(m, golden),
-        Stage::Constraint | Stage::Step | Stage::Derivative => Differences::default(),
+        Stage::Constraint => constraint::compare(m, golden),
+        Stage::Step => constraint::compare_steps(m, golden),
+        Stage::Derivative => Differences::default(),
     }
 }
 
