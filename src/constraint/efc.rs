@@ -133,7 +133,7 @@ impl<T: Scalar> Efc<T> {
             force: Vec::with_capacity(capacity),
             state: Vec::with_capacity(capacity),
             columns: Vec::with_capacity(2 * nv),
-            dense: Vec::new(),
+            dense: Vec::with_capacity(nv),
         }
     }
 
