@@ -2,9 +2,9 @@
 
 use super::gjk::{Gjk, Stop, gjk};
 use super::solid::{Pair, Shape, Solid};
-use super::{Limits, Meeting, Scratch, tangent};
+use super::{Limits, Meeting, Scratch, apart, tangent};
 use crate::collision::Touch;
-use crate::collision::primitive::{Placed, direction};
+use crate::collision::primitive::Placed;
 use crate::scalar::{Scalar, lift3};
 
 /// Where two convex solids are nearest to each other, or deepest in each other, if that is less than `limits.margin`
@@ -33,11 +33,7 @@ pub(crate) fn separation<T: Scalar>(
     }
     let Gjk::Near(near) = gjk(&mut pair, stop, limits.margin + reach) else { return None };
     let meeting = if near.dist > stop.tolerance {
-        let (normal, _) = direction(&(near.x[1] - near.x[0]))?;
-        let x = [near.x[0] + normal * radius[0], near.x[1] - normal * radius[1]];
-        let v = near.simplex.vertices();
-        let vertex = [v[0], v[1 % v.len()], v[2 % v.len()]];
-        Meeting { dist: near.dist - reach, x, normal, vertex, deep: false }
+        apart(&near, radius, limits.margin)?
     } else {
         for k in 0..2 {
             pair.solid[k].shape = shape[k];
@@ -45,7 +41,7 @@ pub(crate) fn separation<T: Scalar>(
         let Gjk::Near(near) = gjk(&mut pair, stop, 0.0) else { return None };
         let face = scratch.epa.expand(&mut pair, &near, stop)?;
         let (x, normal, vertex) = (face.x, face.normal, face.vertex);
-        Meeting { dist: -face.depth, x, normal, vertex, deep: true }
+        Meeting { dist: -face.depth, x, normal, vertex, layer: 0.0 }
     };
     Some(if T::ORDER == 0 {
         let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
