@@ -54,6 +54,17 @@ impl<T: Scalar> Collision<T> {
         self.narrow.collide(m, d, geom, margin, &mut self.touch);
         &self.touch
     }
+
+    /// Where two convex solids are nearest to each other, if that is less than `distmax` apart.
+    pub(super) fn separation(
+        &mut self,
+        m: &Model,
+        d: &Data<T>,
+        geom: [usize; 2],
+        distmax: f64,
+    ) -> Option<Touch<T>> {
+        self.narrow.separation(m, d, geom, distmax)
+    }
 }
 
 /// Finds all contacts.

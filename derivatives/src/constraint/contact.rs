@@ -86,7 +86,8 @@ pub(super) fn add(
         let group = &d.contact[first..first + number];
         first += number;
         let rows = |c: &Contact<f64>| c.efc_address.map(|row| rows_of(d, c, row, x));
-        let pushes = |c: &Contact<f64>| rows(c).is_some_and(|r| !r.is_slack(d)) || c.adhesion != 0.0;
+        let pushes =
+            |c: &Contact<f64>| rows(c).is_some_and(|r| !r.is_slack(d)) || c.adhesion != 0.0;
         if !group.iter().any(pushes) {
             continue;
         }
@@ -239,7 +240,8 @@ impl<'a> Touching<'a> {
             let i = first + r;
             let [K, B, imp, slope] = efc.KBIP[i];
             let x = efc.pos[i] - efc.margin[i];
-            let daref = -B * self.row(r, &Jv) - K * (slope * x + imp) * change.dist
+            let daref = -B * self.row(r, &Jv)
+                - K * (slope * x + imp) * change.dist
                 - self.adhesion_share(r) * efc.R[i] * dlnD;
             *dx = self.row(r, &Ja) - daref;
         }
