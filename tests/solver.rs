@@ -262,8 +262,9 @@ fn dynamics_error(problem: &Problem<f64>, s: &Solved<f64>) -> f64 {
 fn inadmissible(problem: &Problem<f64>, s: &Solved<f64>) -> Vec<String> {
     let Problem { efc, contacts, .. } = problem;
     let mut found = Vec::new();
-    let x =
-        |i: usize| efc.dense_row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i];
+    let x = |i: usize| {
+        efc.dense_row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i]
+    };
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-7 * (1.0 + a.abs() + b.abs());
     for i in 0..efc.nefc {
         let (f, D, eta) = (s.force[i], efc.D[i], efc.frictionloss[i]);
@@ -402,8 +403,9 @@ fn tangents_are_the_derivative_of_the_minimum() {
 /// pyramid are pairs of opposing edges, whose sum is a normal force and whose difference is friction.
 fn sticking(problem: &Problem<f64>, s: &Solved<f64>) -> (f64, Vec<f64>, bool) {
     let Problem { efc, contacts, .. } = problem;
-    let x =
-        |i: usize| efc.dense_row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i];
+    let x = |i: usize| {
+        efc.dense_row(i).iter().zip(&s.qacc).map(|(J, a)| J * a).sum::<f64>() - efc.aref[i]
+    };
     let (mut worst, mut normal, mut inside) = (0.0_f64, Vec::new(), true);
     let mut i = 0;
     while i < efc.nefc {
