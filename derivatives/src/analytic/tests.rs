@@ -8,8 +8,8 @@ use dualstep::model::{JointType, WrapType};
 use ndarray::Array2;
 
 use super::*;
-use crate::testing::smooth_model;
 use crate::dual::mjd_transition_dual;
+use crate::testing::smooth_model;
 use dualstep::forward::forward;
 
 const INTEGRATORS: [Integrator; 5] = [

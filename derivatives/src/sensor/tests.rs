@@ -9,10 +9,10 @@ use dualstep::model::{CamMode, DataType, GeomType, JointType, ObjType, SameFrame
 use num_dual::Dual64;
 
 use super::*;
-use crate::testing::smooth_model;
 use crate::columns::{Input, Wanted, input};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::matrices::{Reason, Transition};
+use crate::testing::smooth_model;
 
 /// Adds a site and a camera to every body, the world included; cameras of all modes in turn.
 fn add_frames(m: &mut Model) {

@@ -38,13 +38,11 @@ pub(crate) struct Clip<T: Scalar> {
     side: Vec<Vector3<T>>,
     polygon: Vec<Vector3<T>>,
     clipped: Vec<Vector3<T>>,
-    /// The polygon is an edge, there and back.
-    is_edge: bool,
 }
 
 impl<T: Scalar> Default for Clip<T> {
     fn default() -> Self {
-        Self { side: Vec::new(), polygon: Vec::new(), clipped: Vec::new(), is_edge: false }
+        Self { side: Vec::new(), polygon: Vec::new(), clipped: Vec::new() }
     }
 }
 
@@ -91,10 +89,10 @@ impl<T: Scalar> Feature<'_, T> {
         around.filter(move |_| other.is_none()).chain(other)
     }
 
-    /// The face (edges of it) that a polygon is clipped by, into `side`.
+    /// Corners of a face in the world, clockwise from outside.
     fn loop_points(&self, f: usize, out: &mut Vec<Vector3<T>>) {
         out.clear();
-        out.extend(self.shape.face(f).iter().map(|&v| self.point(v)));
+        out.extend(self.shape.face(f).iter().rev().map(|&v| self.point(v)));
     }
 }
 
@@ -121,31 +119,32 @@ pub(crate) fn many<T: Scalar>(
     if let Some((_, i, j)) = opposed {
         a.loop_points(i, &mut clip.side);
         b.loop_points(j, &mut clip.polygon);
-        clip.is_edge = false;
-        let (along, inward) = (a.normal(i), -b.normal(j));
-        clip.cut(&along);
-        return clip.contacts(out, margin, &along, &inward, &inward);
+        let (first, second) = (a.normal(i), b.normal(j));
+        clip.cut(&first);
+        clip.project(&first);
+        let face = Plane { point: b.point(b.shape.face(j)[0]), normal: second };
+        return clip.contacts(out, margin, &face, &-second, false);
     }
 
     // an edge on a face
     let (dim_a, dim_b) = (a.dimension(), b.dimension());
-    if dim_a < 3 && dim_a <= dim_b {
-        let Some((end, f)) = flattest(a, &mat_a, faces_b, normal_b) else { return false };
+    let edge_a = (dim_a < 3).then(|| flattest(a, &mat_a, faces_b, normal_b)).flatten();
+    if let Some((end, f)) = edge_a {
         b.loop_points(f, &mut clip.side);
         clip.edge(a, end);
-        let along = b.normal(f);
-        clip.cut(&along);
-        clip.contacts(out, margin, &along, &along, &-along)
-    } else if dim_b < 3 {
-        let Some((end, f)) = flattest(b, &mat_b, faces_a, normal_a) else { return false };
+        let face = Plane { point: clip.side[0], normal: b.normal(f) };
+        clip.cut(&face.normal);
+        return clip.contacts(out, margin, &face, &-face.normal, true);
+    }
+    let edge_b = (dim_b < 3).then(|| flattest(b, &mat_b, faces_a, normal_a)).flatten();
+    if let Some((end, f)) = edge_b {
         a.loop_points(f, &mut clip.side);
         clip.edge(b, end);
-        let along = a.normal(f);
-        clip.cut(&along);
-        clip.contacts(out, margin, &along, &along, &along)
-    } else {
-        false
+        let face = Plane { point: clip.side[0], normal: a.normal(f) };
+        clip.cut(&face.normal);
+        return clip.contacts(out, margin, &face, &face.normal, true);
     }
+    false
 }
 
 /// The edge of a feature, by its other end, and the face of the others, that are most nearly parallel.
@@ -168,10 +167,15 @@ fn flattest<T: Scalar>(
         .map(|(_, end, f)| (end, f))
 }
 
+/// A plane in the world.
+struct Plane<T: Scalar> {
+    point: Vector3<T>,
+    normal: Vector3<T>,
+}
+
 impl<T: Scalar> Clip<T> {
     /// The polygon of two points: an edge of a feature, there and back, so that each cut appears twice.
     fn edge(&mut self, feature: &Feature<T>, end: usize) {
-        self.is_edge = true;
         self.polygon.clear();
         self.polygon.extend([feature.point(feature.vertex[0]), feature.point(end)]);
     }
@@ -182,7 +186,7 @@ impl<T: Scalar> Clip<T> {
     fn cut(&mut self, normal: &Vector3<T>) {
         for k in 0..self.side.len() {
             let (from, to) = (self.side[k], self.side[(k + 1) % self.side.len()]);
-            let inward = normal.cross(&(to - from)).normalize();
+            let inward = (to - from).cross(normal).normalize();
             let depth = |p: &Vector3<T>| (p - from).dot(&inward);
             self.clipped.clear();
             let n = self.polygon.len();
@@ -201,34 +205,45 @@ impl<T: Scalar> Clip<T> {
         }
     }
 
-    /// Contacts at the corners of the polygon that are at most `margin` above the face: each lies half its
-    /// distance along `towards` from the corner, and has the given normal. False if there is none.
+    /// Moves the polygon along a normal onto the plane of the face that clipped it.
+    fn project(&mut self, normal: &Vector3<T>) {
+        let Self { side, polygon, .. } = self;
+        polygon.iter_mut().for_each(|p| *p -= normal * (*p - side[0]).dot(normal));
+    }
+
+    /// Keeps the ends of a polygon that is an edge.
+    fn keep_ends(&mut self) {
+        if self.polygon.len() > 2 {
+            let ends = most_distant(&self.polygon).map(|i| self.polygon[i]);
+            self.polygon.clear();
+            self.polygon.extend(ends);
+        }
+    }
+
+    /// Contacts between a face and the corners of the polygon that are at most `margin` above it, four at most.
+    /// False if there is none.
     fn contacts(
         &mut self,
         out: &mut Vec<Touch<T>>,
         margin: f64,
-        along: &Vector3<T>,
-        towards: &Vector3<T>,
+        face: &Plane<T>,
         normal: &Vector3<T>,
+        is_edge: bool,
     ) -> bool {
-        let origin = self.side[0];
-        let height = |p: &Vector3<T>| (p - origin).dot(along);
+        let height = |p: &Vector3<T>| (p - face.point).dot(&face.normal);
         self.polygon.retain(|p| height(p).re() <= margin);
-        if self.is_edge && self.polygon.len() > 2 {
-            let ends = most_distant(&self.polygon).map(|i| self.polygon[i]);
-            self.polygon.clear();
-            self.polygon.extend(ends);
-        } else if self.polygon.len() > MAX_CONTACTS {
-            let corners = largest_quadrilateral(&self.polygon).map(|i| self.polygon[i]);
-            self.polygon.clear();
-            self.polygon.extend(corners);
+        if is_edge {
+            self.keep_ends();
         }
-        let half = T::lift(0.5);
-        out.extend(self.polygon.iter().map(|p| {
+        let mut push = |p: &Vector3<T>| {
             let dist = height(p);
-            // `towards` leads from the corner to the face, which is below it by −dist
-            Touch::new(dist, p - towards * (dist * half), *normal)
-        }));
+            out.push(Touch::new(dist, p - face.normal * (dist * T::lift(0.5)), *normal));
+        };
+        if self.polygon.len() > MAX_CONTACTS {
+            large_quadrilateral(&self.polygon).iter().for_each(|&i| push(&self.polygon[i]));
+        } else {
+            self.polygon.iter().for_each(push);
+        }
         !self.polygon.is_empty()
     }
 }
@@ -247,50 +262,32 @@ fn most_distant<T: Scalar>(points: &[Vector3<T>]) -> [usize; 2] {
     best.1
 }
 
-/// Four corners of a convex polygon that span a large area: calipers, as MuJoCo turns them.
+/// Corners of a convex polygon that span a large area, the first among them: calipers, turned until no step
+/// makes the area larger.
 ///
-/// Source: MuJoCo `polygonQuad`; Dobkin, Snyder, *On a general method for maximizing and minimizing among
-/// certain geometric problems*, FOCS 1979.
-fn largest_quadrilateral<T: Scalar>(polygon: &[Vector3<T>]) -> [usize; 4] {
-    let n = polygon.len();
-    let next = |i: usize| (i + 1) % n;
+/// Source: Dobkin, Snyder, *On a general method for maximizing and minimizing among certain geometric problems*,
+/// FOCS 1979; MuJoCo `polygonQuad`.
+pub(crate) fn large_quadrilateral<T: Scalar>(polygon: &[Vector3<T>]) -> [usize; 4] {
     let area = |q: [usize; 4]| {
         let [a, b, c, d] = q.map(|i| polygon[i].map(Scalar::re));
-        0.5 * ((d - a).cross(&(b - d)) + (c - b).cross(&(a - c))).norm()
+        (c - a).cross(&(d - b)).norm()
     };
     let mut q = [0, 1, 2, 3];
-    let (mut best, mut largest) = (q, area(q));
-    for start in 0..n {
-        q[0] = start;
-        // advance the last corner while the area grows, and after each step those before it
-        while grow(&mut q, 3, &mut largest, &mut best, next, area) {
-            while grow(&mut q, 2, &mut largest, &mut best, next, area) {}
-            while grow(&mut q, 1, &mut largest, &mut best, next, area) {}
+    let mut largest = area(q);
+    let mut advance = |k: usize| {
+        let mut next = q;
+        next[k] = (q[k] + 1) % polygon.len();
+        let size = area(next);
+        let grows = size > largest;
+        if grows {
+            (q, largest) = (next, size);
         }
-        for k in 1..4 {
-            if q[k] == q[k - 1] {
-                q[k] = next(q[k]);
-            }
-        }
+        grows
+    };
+    // the last corner while that pays, and after each step those before it
+    while advance(3) {
+        while advance(2) {}
+        while advance(1) {}
     }
-    best
-}
-
-/// Advances corner `k` if that makes the area larger than any before.
-fn grow(
-    q: &mut [usize; 4],
-    k: usize,
-    largest: &mut f64,
-    best: &mut [usize; 4],
-    next: impl Fn(usize) -> usize,
-    area: impl Fn([usize; 4]) -> f64,
-) -> bool {
-    let mut advanced = *q;
-    advanced[k] = next(q[k]);
-    let size = area(advanced);
-    let grows = size > *largest;
-    if grows {
-        (*q, *best, *largest) = (advanced, advanced, size);
-    }
-    grows
+    q
 }

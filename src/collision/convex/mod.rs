@@ -14,6 +14,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use self::epa::Epa;
 use self::gjk::{Gjk, Stop, gjk};
+use self::manifold::Feature;
 pub(crate) use self::polytope::Polytope;
 use self::solid::{Pair, Vertex};
 pub(crate) use self::solid::{Shape, Solid};
@@ -78,6 +79,16 @@ pub(crate) fn convex_convex<T: Scalar>(
     let mut pair = Pair { solid: [solid(0), solid(1)] };
     let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
     let Some((normal, _)) = direction(&(meeting.x[0] - meeting.x[1])) else { return };
+    if limits.many && meeting.deep {
+        if let [Some(p), Some(q)] = shape.map(|s| s.polytope()) {
+            let ids = [0, 1].map(|k| meeting.vertex.map(|v| v.id[k].unwrap_or(0)));
+            let a = Feature { shape: p, placed: placed[0], vertex: &ids[0] };
+            let b = Feature { shape: q, placed: placed[1], vertex: &ids[1] };
+            if manifold::many(out, limits.margin, [&a, &b], &normal, &mut scratch.clip) {
+                return;
+            }
+        }
+    }
     let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
     let lift = |v: &Vector3<f64>| v.map(T::lift);
     out.push(Touch::new(T::lift(meeting.dist), lift(&pos), lift(&normal)));
