@@ -82,8 +82,9 @@ impl<'a> Solid<'a> {
     pub(crate) fn support(&mut self, direction: &Vector3<f64>) -> (Vector3<f64>, Option<usize>) {
         let (point, vertex) = match self.shape {
             Shape::Prism(vert) => {
-                let best = prism_support(vert, direction);
-                (vert[best], Some(best))
+                // without a number, as in MuJoCo: EPA then ends at the first vertex of the other solid
+                // that it meets twice
+                (vert[prism_support(vert, direction)], None)
             }
             Shape::Ball(radius) => (direction * radius + self.pos, None),
             _ => {
