@@ -151,7 +151,7 @@ pub struct Data<T: Scalar> {
     /// How the last solve of the constraints went.
     pub solver: SolverStats,
 
-    // ---- written by smooth::rne_post_constraint, where a sensor asks
+    // ---- written by constraint::rne_post_constraint, where a sensor asks
     /// Body acceleration about the tree's centre of mass, gravity included, rot:lin (nbody).
     pub cacc: Vec<SpatialVec<T>>,
     /// Force on a body from its parent, about the tree's centre of mass, rot:lin (nbody).

@@ -1,7 +1,7 @@
 //! The pipeline: lists of calls.
 
-use crate::collision::collision;
-use crate::constraint::{make_constraint, reference_constraint};
+use crate::collision::{Contact, collision};
+use crate::constraint::{Efc, make_constraint, reference_constraint};
 use crate::data::Data;
 use crate::energy::{energy_pos, energy_vel};
 use crate::integrate::{
@@ -12,7 +12,7 @@ use crate::model::{Integrator, Model, SensorType};
 use crate::scalar::Scalar;
 use crate::sensor::{sensor_acc, sensor_pos, sensor_vel};
 use crate::smooth;
-use crate::solver::{SolverStatus, solve};
+use crate::solver::{SolverStatus, SolverWorkspace, solve};
 use crate::status::{StepError, StepStage, check_finite};
 
 /// Everything that depends on position: kinematics, inertia, tendons, contacts, rows of constraints, transmissions.
@@ -86,17 +86,7 @@ pub fn fwd_acceleration<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), Ste
 ///
 /// Source: MuJoCo `mj_fwdConstraint`.
 pub fn fwd_constraint<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepError> {
-    let contact = std::mem::take(&mut d.contact);
-    let mut efc = std::mem::take(&mut d.efc);
-    let mut status = SolverStatus::Unconstrained;
-    if let Some(mut solver) = d.scratch.solver.take() {
-        std::mem::swap(&mut solver.stats, &mut d.solver);
-        status = solve(m, d, &mut efc, &contact, &mut solver);
-        std::mem::swap(&mut solver.stats, &mut d.solver);
-        d.scratch.solver = Some(solver);
-    }
-    d.contact = contact;
-    d.efc = efc;
+    let status = with_solver(d, |d, contact, efc, ws| solve(m, d, efc, contact, ws));
     if status == SolverStatus::NonFinite {
         check_finite(StepStage::Acceleration, "qacc_smooth", &d.qacc_smooth)?;
         check_finite(StepStage::Position, "efc.J", &d.efc.J)?;
@@ -106,6 +96,23 @@ pub fn fwd_constraint<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), StepE
         return Err(StepError::Solver);
     }
     Ok(())
+}
+
+/// Calls the solver with what it reads and writes beside `Data`.
+pub(crate) fn with_solver<T: Scalar, R: Default>(
+    d: &mut Data<T>,
+    call: impl FnOnce(&mut Data<T>, &[Contact<T>], &mut Efc<T>, &mut SolverWorkspace<T>) -> R,
+) -> R {
+    let Some(mut solver) = d.scratch.solver.take() else { return R::default() };
+    let contact = std::mem::take(&mut d.contact);
+    let mut efc = std::mem::take(&mut d.efc);
+    std::mem::swap(&mut solver.stats, &mut d.solver);
+    let result = call(d, &contact, &mut efc, &mut solver);
+    std::mem::swap(&mut solver.stats, &mut d.solver);
+    d.contact = contact;
+    d.efc = efc;
+    d.scratch.solver = Some(solver);
+    result
 }
 
 /// As [`fwd_acceleration`], the forces only.

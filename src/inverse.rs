@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::data::Data;
-use crate::forward::{fwd_position, fwd_velocity};
+use crate::forward::{fwd_position, fwd_velocity, with_solver};
 use crate::integrate::is_free_body;
 use crate::linalg::tree_ldl;
 use crate::model::options::{disable, enable};
@@ -12,6 +12,7 @@ use crate::scalar::Scalar;
 use crate::sensor::{sensor_acc, sensor_pos, sensor_vel};
 use crate::smooth::qderiv::mjd_smooth_vel;
 use crate::smooth::{actuation, mul_m, poly};
+use crate::solver::inverse_constraint;
 use crate::status::StepError;
 
 /// Why there is no inverse dynamics.
@@ -37,7 +38,7 @@ pub enum InverseError {
 ///
 /// - reads  `qpos` (nq), `qvel`, `qacc` (nv), `mocap_pos`, `mocap_quat`; `time` and forces where a sensor
 ///   reports them
-/// - writes `qfrc_inverse` (nv) [N, N·m]; `sensordata`; what `fwd_position` and `fwd_velocity` write
+/// - writes `qfrc_inverse`, `qfrc_constraint` (nv) [N, N·m]; `sensordata`; forces of `efc`; what `fwd_position` and `fwd_velocity` write
 ///
 /// qfrc_inverse = M q̈ + bias − passive − constraint.
 ///
@@ -77,9 +78,7 @@ pub fn inverse<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), InverseError
             _ => add_qDeriv(m, d, &mut force),
         }
     }
-    sense(m, d, discrete.then_some(force.as_slice()));
-
-    // a constraint enters here by its force at q̈; none is simulated yet, and qfrc_constraint is zero
+    constrain_and_sense(m, d, discrete.then_some(force.as_slice()));
     for i in 0..m.nv {
         force[i] += d.qfrc_bias[i] - d.qfrc_passive[i] - d.qfrc_constraint[i];
     }
@@ -133,13 +132,15 @@ fn add_qDeriv<T: Scalar>(m: &Model, d: &mut Data<T>, force: &mut [T]) {
     d.scratch.qderiv = q;
 }
 
-/// Acceleration sensors, at `qacc` or, where given, at the acceleration M⁻¹ `force`.
-fn sense<T: Scalar>(m: &Model, d: &mut Data<T>, force: Option<&[T]>) {
-    let Some(force) = force else { return sensor_acc(m, d) };
+/// Forces of constraints and acceleration sensors, at `qacc` or, where given, at the acceleration M⁻¹ `force`.
+fn constrain_and_sense<T: Scalar>(m: &Model, d: &mut Data<T>, force: Option<&[T]>) {
     let mut given = std::mem::take(&mut d.scratch.v[0]);
     given.copy_from_slice(&d.qacc);
-    d.qacc.copy_from_slice(force);
-    tree_ldl::solve(m, &d.qLD, &d.qLDiagInv, &mut d.qacc);
+    if let Some(force) = force {
+        d.qacc.copy_from_slice(force);
+        tree_ldl::solve(m, &d.qLD, &d.qLDiagInv, &mut d.qacc);
+    }
+    with_solver(d, |d, contact, efc, ws| inverse_constraint(m, d, efc, contact, ws));
     sensor_acc(m, d);
     d.qacc.copy_from_slice(&given);
     d.scratch.v[0] = given;

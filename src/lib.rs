@@ -83,6 +83,7 @@
 //! | [`linalg`] | LᵀDL along the tree, dense LU, solves on duals |
 //! | [`data`] | [`Data`]: state, inputs, and every quantity computed from them |
 //! | [`collision`](mod@collision) | which geoms touch, and where: filters, colliders, contact parameters |
+//! | [`ray`](mod@ray) | the nearest surface along a line of sight |
 //! | [`smooth`] | the stages, one algorithm per file |
 //! | [`constraint`] | rows of equalities, friction loss, limits and contacts |
 //! | [`solver`] | constraint forces and accelerations: Newton, CG, PGS |
@@ -104,6 +105,7 @@ pub mod model;
 pub mod linalg;
 pub mod data;
 pub mod collision;
+pub mod ray;
 pub mod smooth;
 pub mod constraint;
 pub mod solver;

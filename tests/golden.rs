@@ -93,3 +93,13 @@ fn step_smooth() {
 fn derivative_smooth() {
     check(Stage::DerivativeSmooth, tolerance::DERIVATIVE_SMOOTH);
 }
+
+#[test]
+fn constraint() {
+    check(Stage::Constraint, tolerance::CONVERGED);
+}
+
+#[test]
+fn step() {
+    check(Stage::Step, tolerance::STEP);
+}

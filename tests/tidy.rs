@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 const MAX_LINES: usize = 650;
 
 /// Uses of a module further down that are on purpose: (user, used).
-const UPWARDS: [(&str, &str); 3] = [
+const UPWARDS: [(&str, &str); 6] = [
     // a compiled mesh is defined where it is computed
     ("model", "mjcf"),
     // and a stage's working memory where it is used
     ("data", "smooth"),
     ("data", "integrate"),
+    ("data", "collision"),
+    ("data", "constraint"),
+    ("data", "solver"),
 ];
 
 fn root() -> &'static Path {

@@ -8,7 +8,7 @@ use dualstep::model::options::disable;
 
 /// A model without constraints.
 pub(crate) fn smooth_model(path: impl AsRef<Path>) -> Model {
-    let mut m = load_model(path).unwrap();
+    let mut m = load_model(path).expect("the model loads");
     m.opt.disableflags |= disable::CONSTRAINT;
     m
 }

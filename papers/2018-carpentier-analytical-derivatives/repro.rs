@@ -73,7 +73,7 @@ fn run(config: &Config) -> Result<Reproduction, StudyError> {
         let m = Tree::chain(n.get()).model(s.seed)?;
         robots.push(measure(format!("chain of {}", n.get()), &m, &s));
     }
-    let own = models::load("humanoid", config, "seed")?;
+    let own = models::load_smooth("humanoid", config, "seed")?;
     robots.push(measure("humanoid, 27 dofs".to_owned(), &own, &s));
     let large = Tree::humanoid(2, 7).model(s.seed)?;
     robots.push(measure("humanoid, 36 dofs".to_owned(), &large, &s));

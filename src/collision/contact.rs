@@ -45,6 +45,8 @@ pub struct Contact<T: Scalar> {
     pub solreffriction: [f64; 2],
     /// solimp.
     pub solimp: [f64; 5],
+    /// Force with which the surfaces attract each other \[N\].
+    pub adhesion: f64,
     /// Dimension: 1, 3, 4 or 6.
     pub dim: usize,
     /// Geoms, ordered by type.
@@ -176,6 +178,7 @@ impl ContactParams {
             solref: self.solref,
             solreffriction: self.solreffriction,
             solimp: self.solimp,
+            adhesion: self.adhesion,
             dim: if tether { 1 } else { self.dim },
             geom,
             exclude: if in_gap && !tether { Exclude::Gap } else { Exclude::None },

@@ -41,6 +41,19 @@ impl<T: Scalar> Collision<T> {
             narrow: Narrow::new(m),
         }
     }
+
+    /// Where two geoms touch, at most `margin` apart. Geoms are ordered by type.
+    pub(super) fn touches(
+        &mut self,
+        m: &Model,
+        d: &Data<T>,
+        geom: [usize; 2],
+        margin: f64,
+    ) -> &[Touch<T>] {
+        self.touch.clear();
+        self.narrow.collide(m, d, geom, margin, &mut self.touch);
+        &self.touch
+    }
 }
 
 /// Finds all contacts.

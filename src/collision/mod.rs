@@ -13,11 +13,13 @@
 mod broad;
 mod contact;
 mod convex;
+mod distance;
 mod driver;
 mod hfield;
 mod narrow;
 mod primitive;
 
 pub use contact::{Contact, ContactParams, Exclude, MINMU, Touch, make_frame, margin_gap};
+pub use distance::{Separation, geom_distance, has_distance};
 pub use driver::{Collision, collision};
 pub use narrow::has_collider;

@@ -171,3 +171,26 @@ pub(super) fn add_surface_velocity<T: Scalar>(
         write_rows(kind, contact, &axes, |row, value| efc.vel[start + row] += value);
     }
 }
+
+/// Adds R · adhesion to the reference acceleration of normals, over all edges of a pyramid together: the cone is moved
+/// down along the normal by the passive attraction of the surfaces, and the force of a penetration stays what it is.
+///
+/// - reads  `R`
+/// - writes `aref` (nefc)
+///
+/// Source: MuJoCo manual, Computation, "Adhesion"; `mj_adhesionRef`.
+pub(super) fn add_adhesion<T: Scalar>(contacts: &[Contact<T>], efc: &mut Efc<T>) {
+    for contact in contacts.iter().filter(|c| c.adhesion != 0.0) {
+        let Some(start) = contact.efc_address else { continue };
+        let (rows, share) = match efc.kind[start] {
+            EfcType::ContactPyramidal => {
+                let edges = 2 * (contact.dim - 1);
+                (edges, contact.adhesion / f64::from(u8::try_from(edges).unwrap_or(1)))
+            }
+            _ => (1, contact.adhesion),
+        };
+        for i in start..start + rows {
+            efc.aref[i] += efc.R[i] * T::lift(share);
+        }
+    }
+}

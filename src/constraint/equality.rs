@@ -101,15 +101,46 @@ fn weld<T: Scalar>(m: &Model, d: &Data<T>, e: usize, efc: &mut Efc<T>) {
         rows.pos[k] = translation[k];
         rows.pos[3 + k] = rotation[k];
     }
-    let half = scale * T::lift(0.5);
-    let axis = |k: usize| (q2.conj() * pure(&Vector3::ith(k, T::one())) * q1).vec() * half;
-    let turn = Matrix3::from_columns(&[axis(0), axis(1), axis(2)]);
+    let turn = weld_turn(m, e, &[q1, q2]);
     for (dof, rot, lin) in relative_velocities(m, d, e, &[p1, p2]) {
         let rot = turn * rot;
         for k in 0..3 {
             rows.add(k, dof, lin[k]);
             rows.add(3 + k, dof, rot[k]);
         }
+    }
+}
+
+/// From a relative angular velocity to the rate of the rotational rows of a weld.
+fn weld_turn<T: Scalar>(m: &Model, e: usize, [q1, q2]: &[Quat<T>; 2]) -> Matrix3<T> {
+    let half = T::lift(0.5 * m.eq_data[e][TORQUESCALE]);
+    let axis = |k: usize| (q2.conj() * pure(&Vector3::ith(k, T::one())) * *q1).vec() * half;
+    Matrix3::from_columns(&[axis(0), axis(1), axis(2)])
+}
+
+/// Wrench of a connect, weld or distance constraint whose rows have these forces, rot:lin in world axes: on the first
+/// body at its anchor; the second has the opposite at its own. None for joints and tendons, which act on degrees of
+/// freedom.
+pub(super) fn wrench<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    e: usize,
+    force: &[T],
+) -> Option<(SpatialVec<T>, [Vector3<T>; 2])> {
+    let points = || anchors(m, d, e);
+    let vector = |k: usize| Vector3::new(force[k], force[k + 1], force[k + 2]);
+    match m.eq_type[e] {
+        EqType::Connect => Some((SpatialVec::new(Vector3::zeros(), vector(0)), points())),
+        EqType::Weld => {
+            let turn = weld_turn(m, e, &orientations(m, d, e));
+            Some((SpatialVec::new(turn.tr_mul(&vector(3)), vector(0)), points()))
+        }
+        EqType::Distance => {
+            let [p1, p2] = points();
+            let (normal, _) = direction(&(p1 - p2));
+            Some((SpatialVec::new(Vector3::zeros(), normal * force[0]), [p1, p2]))
+        }
+        EqType::Joint | EqType::Tendon => None,
     }
 }
 

@@ -15,8 +15,10 @@
 //! | `diagonal` | `diagA` from the inverse weights of the model |
 //! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
 //! | `reference` | `vel` and `aref` |
+//! | `force` | forces of contacts |
+//! | [`rne_post_constraint()`] | accelerations and internal forces of bodies |
 //!
-//! Not taken into account: adhesion of geoms, the exact diagonal (`diagexact`), sleeping trees, flexes.
+//! Not taken into account: the exact diagonal (`diagexact`), sleeping trees, flexes.
 //!
 //! Source: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints"; MuJoCo
 //! manual, Computation, "Constraint model" and "Solver parameters"; MuJoCo `mj_makeConstraint`,
@@ -26,10 +28,12 @@ mod contact;
 mod diagonal;
 mod efc;
 mod equality;
+mod force;
 mod friction;
 pub mod impedance;
 mod limit;
 mod reference;
+mod rne_post_constraint;
 
 use crate::collision::Contact;
 use crate::data::Data;
@@ -38,7 +42,9 @@ use crate::model::{JointType, Model};
 use crate::scalar::Scalar;
 
 pub use efc::{Efc, EfcState, EfcType};
+pub use force::{contact_force, limit_row};
 pub use reference::reference_constraint;
+pub use rne_post_constraint::rne_post_constraint;
 
 /// Rows of all constraints that are active at a state, in MuJoCo's order.
 ///

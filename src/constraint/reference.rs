@@ -14,7 +14,7 @@ use super::{contact, equality};
 /// - writes `vel`, `aref` (nefc)
 ///
 /// vel = J qvel, and of moving surfaces; aref = −B vel − K I (pos − margin), and −J̇ qvel for connects and
-/// welds.
+/// welds, and R · adhesion for contacts of surfaces that attract each other.
 ///
 /// Source: MuJoCo `mj_referenceConstraint`.
 pub fn reference_constraint<T: Scalar>(
@@ -33,5 +33,6 @@ pub fn reference_constraint<T: Scalar>(
         let [k, b, imp, _] = efc.KBIP[i];
         efc.aref[i] = -b * efc.vel[i] - k * imp * (efc.pos[i] - efc.margin[i]);
     }
+    contact::add_adhesion(contacts, efc);
     equality::subtract_bias(m, d, efc);
 }

@@ -5,6 +5,7 @@
 //! radians, SI units throughout.
 
 mod effective;
+mod named;
 pub mod options;
 mod sparsity;
 mod tree;
@@ -12,6 +13,7 @@ pub mod types;
 
 use nalgebra::Vector3;
 
+pub use named::{Keyframe, Names, Statistic};
 pub use options::{Cone, FrictionModel, Integrator, JacobianType, Options, SolverType};
 pub use types::*;
 
@@ -294,6 +296,8 @@ pub struct Model {
     pub geom_fluid: Vec<[f64; 12]>,
     /// Colour and opacity.
     pub geom_rgba: Vec<[f64; 4]>,
+    /// False if its colour, or that of its material, is transparent: rays pass through it.
+    pub geom_visible: Vec<bool>,
 
     // ---- sites (nsite)
     /// Shape, for touch sensors and drawing.
@@ -330,6 +334,16 @@ pub struct Model {
     pub cam_pos0: Vec<Vector3<f64>>,
     /// World orientation at qpos0, row-major.
     pub cam_mat0: Vec<[f64; 9]>,
+    /// Width and height of the image \[pixel\].
+    pub cam_resolution: Vec<[usize; 2]>,
+    /// True for parallel rays, false for rays from one point (`cam_projection`).
+    pub cam_orthographic: Vec<bool>,
+    /// Vertical field of view \[degree\]; height of the image \[m\] if orthographic.
+    pub cam_fovy: Vec<f64>,
+    /// Size of the sensor \[m\]; zeros if the camera is given by its field of view.
+    pub cam_sensorsize: Vec<[f64; 2]>,
+    /// Focal lengths and principal point \[m\]; meaningful where `cam_sensorsize` is positive.
+    pub cam_intrinsic: Vec<[f64; 4]>,
 
     // ---- meshes (nmesh) and height fields (nhfield)
     /// Compiled meshes, in the frame of their inertia.
@@ -574,71 +588,4 @@ pub struct Model {
     pub stat: Statistic,
     /// What the model contains that is not simulated yet, one sentence each.
     pub unsupported: Vec<String>,
-}
-
-/// Names in order of index; empty where not given.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Names {
-    /// Bodies; the first is `world`.
-    pub body: Vec<String>,
-    /// Joints.
-    pub joint: Vec<String>,
-    /// Geoms.
-    pub geom: Vec<String>,
-    /// Sites.
-    pub site: Vec<String>,
-    /// Cameras.
-    pub camera: Vec<String>,
-    /// Meshes.
-    pub mesh: Vec<String>,
-    /// Height fields.
-    pub hfield: Vec<String>,
-    /// Contact pairs.
-    pub pair: Vec<String>,
-    /// Exclusions.
-    pub exclude: Vec<String>,
-    /// Equality constraints.
-    pub equality: Vec<String>,
-    /// Tendons.
-    pub tendon: Vec<String>,
-    /// Actuators.
-    pub actuator: Vec<String>,
-    /// Sensors.
-    pub sensor: Vec<String>,
-    /// Keyframes.
-    pub key: Vec<String>,
-}
-
-/// Statistics of the model at qpos0 (`mjStatistic`).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Statistic {
-    /// Mean diagonal of the inertia matrix.
-    pub meaninertia: f64,
-    /// Mean body mass \[kg\].
-    pub meanmass: f64,
-    /// Mean body size \[m\].
-    pub meansize: f64,
-    /// Spatial extent \[m\].
-    pub extent: f64,
-    /// Centre \[m\].
-    pub center: Vector3<f64>,
-}
-
-/// A stored state.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Keyframe {
-    /// Time \[s\].
-    pub time: f64,
-    /// Positions (nq).
-    pub qpos: Vec<f64>,
-    /// Velocities (nv).
-    pub qvel: Vec<f64>,
-    /// Activations (na).
-    pub act: Vec<f64>,
-    /// Controls (nu).
-    pub ctrl: Vec<f64>,
-    /// Mocap positions (nmocap).
-    pub mpos: Vec<Vector3<f64>>,
-    /// Mocap orientations (nmocap).
-    pub mquat: Vec<Quat<f64>>,
 }

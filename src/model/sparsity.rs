@@ -89,7 +89,9 @@ impl Model {
                 }
                 dofs
             }
-            TrnType::SliderCrank | TrnType::Body | TrnType::So3 => vec![],
+            // whatever the body touches
+            TrnType::Body => (0..self.nv).collect(),
+            TrnType::SliderCrank | TrnType::So3 => vec![],
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Values of acceleration and force sensors.
 
-use super::{Values, nothing, object, per_output, scalar, vector};
+use super::{Values, contact, nothing, object, per_output, scalar, vector};
+use crate::constraint::{EfcType, limit_row};
 use crate::data::Data;
 use crate::math::SpatialVec;
 use crate::model::{Model, ObjType, SensorType, TrnType};
@@ -20,9 +21,16 @@ pub(super) fn values<T: Scalar>(m: &Model, d: &Data<T>, i: usize) -> Values<T> {
         S::TendonActFrc => scalar(tendon_actuator_force(m, d, id)),
         S::FrameLinAcc => vector(&object_acceleration(m, d, objtype, id, false).lin),
         S::FrameAngAcc => vector(&object_acceleration(m, d, objtype, id, false).rot),
-        // contacts and limits: no constraint rows
+        S::Touch => scalar(contact::touch(m, d, id)),
+        S::JointLimitFrc => limit(d, EfcType::LimitJoint, id),
+        S::TendonLimitFrc => limit(d, EfcType::LimitTendon, id),
         _ => nothing(),
     }
+}
+
+/// Force of an active limit; 0 if it is not active.
+fn limit<T: Scalar>(d: &Data<T>, kind: EfcType, id: usize) -> Values<T> {
+    scalar(limit_row(&d.efc, kind, id).map_or_else(T::zero, |row| d.efc.force[row]))
 }
 
 /// Force and torque that the parent exerts on the body of a site, about the site and in its axes.

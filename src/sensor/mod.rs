@@ -1,64 +1,44 @@
 //! Sensors: what they read at each stage of the pipeline.
 //!
 //! A sensor is evaluated at the first stage that knows its inputs, and before integration: `sensordata`
-//! belongs to the state *before* the step. The values of one sensor are few, so each stage has one
+//! belongs to the state *before* the step. The values of most sensors are few, so each stage has one
 //! function from (model, data, sensor) to at most four numbers; the loop, the cut-off and the copy into
-//! `sensordata` are here.
+//! `sensordata` are here. Sensors with more numbers write them themselves: contacts, rangefinders, distances.
 
 mod acc;
+mod camera;
+mod contact;
+mod distance;
 mod pos;
+mod range;
 mod vel;
 
+use nalgebra::Vector3;
+
+use crate::constraint::rne_post_constraint;
 use crate::data::Data;
 use crate::energy::{energy_pos, energy_vel};
 use crate::model::options::disable;
 use crate::model::{DataType, Model, SensorType, Stage};
 use crate::scalar::Scalar;
-use crate::smooth::{rne_post_constraint, subtree_vel};
+use crate::smooth::subtree_vel;
 
 /// Values of one sensor; only the first `sensor_dim` of them count.
 type Values<T> = [T; 4];
 
-/// How far a sensor type is simulated now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Support {
-    /// The values are MuJoCo's.
-    Full,
-    /// The values come from contacts or limits, which are not simulated yet. They are zero, as in MuJoCo
-    /// with constraints disabled.
-    ZeroWithoutConstraints,
-    /// The values are zero for now; MuJoCo's are not.
-    Missing,
-}
-
-/// How far sensors of this type are simulated now.
-pub fn support(sensor: SensorType) -> Support {
+/// True if sensor `i` reads what MuJoCo's does; if not, it reads zero.
+///
+/// Still to come are tactile sensors, whether a whole geom is inside a site (`enclosed`), and distances between shapes
+/// that [`has_distance`](crate::collision::has_distance) does not know.
+pub fn supported(m: &Model, i: usize) -> bool {
     use SensorType as S;
-    match sensor {
-        S::Touch
-        | S::Contact
-        | S::Tactile
-        | S::JointLimitPos
-        | S::JointLimitVel
-        | S::JointLimitFrc
-        | S::TendonLimitPos
-        | S::TendonLimitVel
-        | S::TendonLimitFrc => Support::ZeroWithoutConstraints,
-        S::Rangefinder
-        | S::CamProjection
-        | S::InsideSite
-        | S::GeomDist
-        | S::GeomNormal
-        | S::GeomFromTo
-        | S::Plugin => Support::Missing,
+    match m.sensor_type[i] {
+        S::Tactile | S::Plugin => false,
+        S::InsideSite => m.sensor_intprm[i][0] == 0,
+        S::GeomDist | S::GeomNormal | S::GeomFromTo => distance::supported(m, i),
         // user sensors among them: zero, as in MuJoCo without a callback
-        _ => Support::Full,
+        _ => true,
     }
-}
-
-/// True if sensors of this type produce MuJoCo's values now, see [`support`].
-pub fn supported(sensor: SensorType) -> bool {
-    support(sensor) == Support::Full
 }
 
 /// True if a sensor of one of these types exists and sensors are not disabled.
@@ -68,7 +48,7 @@ fn asked<const N: usize>(m: &Model, types: [SensorType; N]) -> bool {
 
 /// Sensors that depend on positions (and energies, with the current velocity).
 ///
-/// - reads  what `fwd_position` writes, `qvel`, `time`
+/// - reads  what `fwd_position` writes, contacts and rows among it; `qvel`, `time`
 /// - writes `sensordata` of the sensors of [`Stage::Pos`]; `energy` where a sensor asks
 ///
 /// Nothing is written where sensors are disabled. An `e_kinetic` sensor reports the current energy; MuJoCo
@@ -123,13 +103,28 @@ fn evaluate<T: Scalar>(
     if m.opt.disabled(disable::SENSOR) {
         return;
     }
+    let mut sensordata = std::mem::take(&mut d.sensordata);
     for i in (0..m.nsensor).filter(|&i| m.sensor_needstage[i] == stage) {
-        let v = values(m, d, i);
         let adr = m.sensor_adr[i];
-        for (k, out) in d.sensordata[adr..adr + m.sensor_dim[i]].iter_mut().enumerate() {
-            *out = v.get(k).map_or(T::zero(), |&x| cut_off(m, i, x));
+        let out = &mut sensordata[adr..adr + m.sensor_dim[i]];
+        match m.sensor_type[i] {
+            SensorType::Contact => contact::write(m, d, i, out),
+            SensorType::Rangefinder => range::write(m, d, i, out),
+            SensorType::GeomDist | SensorType::GeomNormal | SensorType::GeomFromTo => {
+                distance::write(m, d, i, out);
+            }
+            _ => {
+                let v = values(m, d, i);
+                for (k, out) in out.iter_mut().enumerate() {
+                    *out = v.get(k).copied().unwrap_or_else(T::zero);
+                }
+            }
+        }
+        for x in out {
+            *x = cut_off(m, i, *x);
         }
     }
+    d.sensordata = sensordata;
 }
 
 /// Clamps real values to ±cutoff and positive ones from above; axes and quaternions pass.
@@ -142,7 +137,9 @@ fn cut_off<T: Scalar>(m: &Model, i: usize, x: T) -> T {
 /// The end of the range of sensor `i` that `x` is beyond; none within the range.
 fn cutoff_limit(m: &Model, i: usize, x: f64) -> Option<f64> {
     let cutoff = m.sensor_cutoff[i];
-    if cutoff <= 0.0 {
+    // contacts have none; for segments it means something else
+    let unbounded = matches!(m.sensor_type[i], SensorType::Contact | SensorType::GeomFromTo);
+    if cutoff <= 0.0 || unbounded {
         return None;
     }
     match m.sensor_datatype[i] {
@@ -176,13 +173,18 @@ fn scalar<T: Scalar>(x: T) -> Values<T> {
 }
 
 /// Three values.
-fn vector<T: Scalar>(v: &nalgebra::Vector3<T>) -> Values<T> {
+fn vector<T: Scalar>(v: &Vector3<T>) -> Values<T> {
     [v.x, v.y, v.z, T::zero()]
 }
 
-/// No value yet.
+/// No value.
 fn nothing<T: Scalar>() -> Values<T> {
     [T::zero(); 4]
+}
+
+/// Writes three values.
+fn put3<T: Scalar>(out: &mut [T], v: &Vector3<T>) {
+    out.copy_from_slice(v.as_slice());
 }
 
 /// One value per force output of an actuator.

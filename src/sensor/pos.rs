@@ -1,9 +1,14 @@
 //! Values of position sensors.
 
-use super::{Values, nothing, object, per_output, scalar, vector};
+use nalgebra::Vector3;
+
+use super::{Values, camera, nothing, object, per_output, scalar, supported, vector};
+use crate::MINVAL;
+use crate::constraint::{EfcType, limit_row};
 use crate::data::Data;
 use crate::math::Quat;
-use crate::model::{Model, SensorType};
+use crate::model::{Model, ObjType, SensorType, WORLD};
+use crate::ray::inside_site;
 use crate::scalar::{Scalar, lift3};
 use crate::smooth::object::{object_frame, object_quat};
 
@@ -29,8 +34,37 @@ pub(super) fn values<T: Scalar>(m: &Model, d: &Data<T>, i: usize) -> Values<T> {
         S::EPotential => scalar(d.energy[0]),
         S::EKinetic => scalar(d.energy[1]),
         S::Clock => scalar(d.time),
-        // limits: no constraint rows; rays, shapes and cameras: to come
+        S::JointLimitPos => limit(d, EfcType::LimitJoint, id),
+        S::TendonLimitPos => limit(d, EfcType::LimitTendon, id),
+        S::CamProjection => {
+            let pixel = camera::project(m, d, id, m.sensor_refid[i].unwrap_or(0));
+            [pixel.x, pixel.y, T::zero(), T::zero()]
+        }
+        S::InsideSite if supported(m, i) => {
+            let point = inside_point(m, d, m.sensor_objtype[i], id);
+            let inside = inside_site(m, d, m.sensor_refid[i].unwrap_or(0), &point);
+            scalar(T::lift(f64::from(u8::from(inside))))
+        }
         _ => nothing(),
+    }
+}
+
+/// Distance of an active limit beyond its margin; 0 if it is not active.
+fn limit<T: Scalar>(d: &Data<T>, kind: EfcType, id: usize) -> Values<T> {
+    let row = limit_row(&d.efc, kind, id);
+    scalar(row.map_or_else(T::zero, |row| d.efc.pos[row] - d.efc.margin[row]))
+}
+
+/// The point of an object that is inside a site or not: of a body without mass whose subtree has some, the centre of mass
+/// of that.
+fn inside_point<T: Scalar>(m: &Model, d: &Data<T>, kind: ObjType, id: usize) -> Vector3<T> {
+    let hollow = |b: usize| {
+        b != WORLD && m.body_mass[b] < MINVAL && m.body_subtreemass[b] >= MINVAL
+    };
+    if kind == ObjType::Body && hollow(id) {
+        d.subtree_com[id]
+    } else {
+        object_frame(m, d, kind, id).pos
     }
 }
 

@@ -3,6 +3,7 @@
 use nalgebra::Vector3;
 
 use super::{Values, nothing, object, per_output, scalar, vector};
+use crate::constraint::{EfcType, limit_row};
 use crate::data::Data;
 use crate::math::SpatialVec;
 use crate::model::{Model, ObjType, SensorType};
@@ -27,9 +28,15 @@ pub(super) fn values<T: Scalar>(m: &Model, d: &Data<T>, i: usize) -> Values<T> {
         S::FrameAngVel => vector(&frame_velocity(m, d, i).rot),
         S::SubtreeLinVel => vector(&d.subtree_linvel[id]),
         S::SubtreeAngMom => vector(&d.subtree_angmom[id]),
-        // limits: no constraint rows
+        S::JointLimitVel => limit(d, EfcType::LimitJoint, id),
+        S::TendonLimitVel => limit(d, EfcType::LimitTendon, id),
         _ => nothing(),
     }
+}
+
+/// Velocity of an active limit, positive away from it; 0 if it is not active.
+fn limit<T: Scalar>(d: &Data<T>, kind: EfcType, id: usize) -> Values<T> {
+    scalar(limit_row(&d.efc, kind, id).map_or_else(T::zero, |row| d.efc.vel[row]))
 }
 
 /// Velocity of the object: in the world, or as an observer on the reference frame sees it, that is

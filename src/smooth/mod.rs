@@ -14,7 +14,6 @@ pub mod passive;
 pub mod poly;
 pub mod qderiv;
 mod rne;
-mod rne_post_constraint;
 mod subtree_vel;
 mod tendon;
 mod transmission;
@@ -34,7 +33,6 @@ pub(crate) use passive::{
     joint_stiffness, rotation_offset, tendon_extension, tendon_stiffness, translation_offset,
 };
 pub use rne::{rne, rne_with_acceleration};
-pub use rne_post_constraint::rne_post_constraint;
 pub use subtree_vel::subtree_vel;
 pub use tendon::tendon;
 pub use transmission::transmission;

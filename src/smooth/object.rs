@@ -89,7 +89,7 @@ pub fn object_velocity<T: Scalar>(
 /// its own. Linear acceleration is *proper*: gravity is subtracted, so a body at rest reads +9.81 upwards,
 /// and so does a static or mocap body.
 ///
-/// - reads `cacc` of [`rne_post_constraint`](super::rne_post_constraint), `cvel`, `subtree_com` (nbody),
+/// - reads `cacc` of `rne_post_constraint`, `cvel`, `subtree_com` (nbody),
 ///   and the object's pose
 ///
 /// Spatial acceleration is the rate of the velocity field at a point fixed in space; that of the material

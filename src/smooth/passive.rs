@@ -1,9 +1,11 @@
-//! Passive forces: springs, dampers, gravity compensation.
+//! Passive forces: springs, dampers, gravity compensation, adhesion.
 
 use nalgebra::Vector3;
 
 use super::jacobian::apply_ft;
 use super::poly;
+use super::transmission::add_normal;
+use crate::collision::Exclude;
 use crate::data::Data;
 use crate::math::Quat;
 use crate::model::options::disable;
@@ -13,10 +15,10 @@ use crate::scalar::{Scalar, lift3};
 /// Speed scale of the smooth friction model: −frictionloss · tanh([`TANH_GAIN`] · v).
 pub const TANH_GAIN: f64 = 1000.0;
 
-/// Forces of joint and tendon springs and dampers, and of gravity compensation.
+/// Forces of joint and tendon springs and dampers, of gravity compensation, and of surfaces that attract each other.
 ///
 /// - reads  `qpos` (nq), `qvel` (nv), `ten_length`, `ten_velocity` (ntendon), `ten_J`; `xipos`, `cdof`,
-///   `subtree_com`
+///   `subtree_com`; `contact`
 /// - writes `qfrc_spring`, `qfrc_damper`, `qfrc_gravcomp`, `qfrc_passive` (nv) [N, N·m]
 ///
 /// With both springs and dampers disabled all of them vanish, gravity compensation too. Gravity
@@ -49,6 +51,7 @@ pub fn passive<T: Scalar>(m: &Model, d: &mut Data<T>) {
             d.qfrc_passive[i] += d.qfrc_gravcomp[i];
         }
     }
+    adhesion(m, d);
     if m.opt.friction == FrictionModel::Tanh {
         tanh_friction(m, d);
     }
@@ -187,6 +190,19 @@ fn gravity_compensation<T: Scalar>(m: &Model, d: &mut Data<T>) -> bool {
     }
     d.qfrc_gravcomp = qfrc;
     true
+}
+
+/// Attraction of surfaces along the normals of their contacts.
+///
+/// Source: MuJoCo manual, Computation, "Adhesion"; `mj_adhesion`.
+fn adhesion<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    let mut qfrc = std::mem::take(&mut d.qfrc_passive);
+    for contact in d.contact.iter().filter(|c| c.adhesion != 0.0) {
+        if matches!(contact.exclude, Exclude::None | Exclude::Gap) {
+            add_normal(m, d, contact, T::lift(contact.adhesion), &mut qfrc);
+        }
+    }
+    d.qfrc_passive = qfrc;
 }
 
 /// Smooth friction of degrees of freedom and tendons, the named alternative to constraint rows.

@@ -3,6 +3,7 @@
 use nalgebra::Vector3;
 
 use super::jacobian::dof_point_velocity;
+use crate::collision::{Contact, Exclude};
 use crate::data::Data;
 use crate::math::Quat;
 use crate::model::{JointType, Model, TrnType};
@@ -10,11 +11,11 @@ use crate::scalar::Scalar;
 
 /// Lengths of actuators and their gradients, scaled by the gear.
 ///
-/// - reads  `qpos` (nq); `ten_length`, `ten_J`; `xmat`, `site_xpos`, `site_xmat`, `cdof`, `subtree_com`
+/// - reads  `qpos` (nq); `ten_length`, `ten_J`; `xmat`, `site_xpos`, `site_xmat`, `cdof`, `subtree_com`; `contact`
 /// - writes `actuator_length` (nactuator); `actuator_moment` (rows of the model's pattern)
 ///
-/// Joints, joints in the parent's frame, tendons, sites, sites relative to a reference site. Other
-/// transmissions are refused by the loader.
+/// Joints, joints in the parent's frame, tendons, sites, sites relative to a reference site, bodies at their contacts.
+/// Other transmissions are refused by the loader.
 ///
 /// Source: MuJoCo `mj_transmission`; manual, "Actuation model".
 pub fn transmission<T: Scalar>(m: &Model, d: &mut Data<T>) {
@@ -28,7 +29,8 @@ pub fn transmission<T: Scalar>(m: &Model, d: &mut Data<T>) {
                 None => site(m, d, a, id),
                 Some(reference) => site_relative(m, d, a, id, reference),
             },
-            TrnType::SliderCrank | TrnType::Body | TrnType::So3 => {}
+            TrnType::Body => body(m, d, a, id),
+            TrnType::SliderCrank | TrnType::So3 => {}
         }
     }
 }
@@ -125,5 +127,47 @@ fn site_relative<T: Scalar>(m: &Model, d: &mut Data<T>, a: usize, s: usize, refe
             (-rot, -lin)
         };
         d.actuator_moment[k] = lin.dot(&force) + rot.dot(&torque);
+    }
+}
+
+/// Contacts of a body: no length; the moment is the mean of the rates at which their distances shrink, so that a force
+/// pulls the surfaces together. Contacts in the gap count too.
+fn body<T: Scalar>(m: &Model, d: &mut Data<T>, a: usize, b: usize) {
+    d.actuator_length[a] = T::zero();
+    let adr = m.moment_rowadr[a];
+    let mut moment = std::mem::take(&mut d.actuator_moment);
+    let row = &mut moment[adr..adr + m.moment_rownnz[a]];
+    row.fill(T::zero());
+    let mut number = 0;
+    for contact in &d.contact {
+        let bodies = contact.geom.map(|g| m.geom_bodyid[g]);
+        if bodies.contains(&b) && matches!(contact.exclude, Exclude::None | Exclude::Gap) {
+            number += 1;
+            add_normal(m, d, contact, T::one(), row);
+        }
+    }
+    if number > 1 {
+        let number = T::lift(f64::from(number));
+        row.iter_mut().for_each(|x| *x /= number);
+    }
+    d.actuator_moment = moment;
+}
+
+/// `row` (nv) += `scale` · rate of the approach of the two bodies at a contact, along its normal.
+///
+/// Degrees of freedom that move both bodies cancel, since the point is the same.
+pub(super) fn add_normal<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    contact: &Contact<T>,
+    scale: T,
+    row: &mut [T],
+) {
+    let [b1, b2] = contact.geom.map(|g| m.geom_bodyid[g]);
+    for (b, scale) in [(b1, scale), (b2, -scale)] {
+        for dof in m.body_dofs_to_root(b) {
+            let (_, lin) = dof_point_velocity(d, dof, m.body_rootid[b], &contact.pos);
+            row[dof] += contact.frame[0].dot(&lin) * scale;
+        }
     }
 }

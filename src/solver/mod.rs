@@ -29,8 +29,10 @@ mod qcqp;
 mod dual;
 mod pgs;
 mod tangent;
+mod inverse;
 mod stats;
 
+pub use inverse::inverse_constraint;
 pub use stats::{Iteration, SolverStats, SolverStatus, TangentStatus};
 
 use crate::collision::Contact;
@@ -113,9 +115,7 @@ pub fn solve<T: Scalar>(
     contacts: &[Contact<T>],
     ws: &mut SolverWorkspace<T>,
 ) -> SolverStatus {
-    if efc.nefc > ws.capacity {
-        *ws = SolverWorkspace::new(m, efc.nefc.next_power_of_two());
-    }
+    ws.reserve(m, efc.nefc);
     ws.stats.clear();
     if efc.nefc == 0 {
         leave_unconstrained(d, efc);
@@ -153,6 +153,13 @@ fn leave_unconstrained<T: Scalar>(d: &mut Data<T>, efc: &mut Efc<T>) {
 }
 
 impl<T: Scalar> SolverWorkspace<T> {
+    /// Makes room for `nefc` rows.
+    fn reserve(&mut self, m: &Model, nefc: usize) {
+        if nefc > self.capacity {
+            *self = Self::new(m, nefc.next_power_of_two());
+        }
+    }
+
     /// Warm start and main solver, on real parts.
     fn solve_real(&mut self, m: &Model, d: &Data<T>) -> SolverStatus {
         let Self { problem: p, at, line, newton, cg, dual, stats, .. } = self;

@@ -103,22 +103,26 @@ impl Problem {
         efc: &Efc<T>,
         contacts: &[Contact<T>],
     ) -> bool {
-        assert!(efc.nefc <= self.D.len(), "more rows than the solver has room for");
-        (self.ne, self.nf, self.nefc) = (efc.ne, efc.nf, efc.nefc);
         copy_re(&d.qM, &mut self.qM);
         copy_re(&d.qLD, &mut self.qLD);
         copy_re(&d.qLDiagInv, &mut self.qLDiagInv);
         copy_re(&d.qfrc_smooth, &mut self.qfrc_smooth);
         copy_re(&d.qacc_smooth, &mut self.qacc_smooth);
+        let trace: f64 = (0..m.nv).map(|i| self.qM[m.M_rowadr[i] + m.M_rownnz[i] - 1]).sum();
+        self.scale = 1.0 / trace.max(crate::MINVAL);
+        self.load_rows(efc, contacts);
+        self.is_finite()
+    }
+
+    /// Copies the real parts of the rows.
+    pub(crate) fn load_rows<T: Scalar>(&mut self, efc: &Efc<T>, contacts: &[Contact<T>]) {
+        (self.ne, self.nf, self.nefc) = (efc.ne, efc.nf, efc.nefc);
         copy_re(&efc.D[..efc.nefc], &mut self.D);
         copy_re(&efc.R[..efc.nefc], &mut self.R);
         copy_re(&efc.aref[..efc.nefc], &mut self.aref);
         self.frictionloss[..efc.nefc].copy_from_slice(&efc.frictionloss[..efc.nefc]);
         self.load_blocks(efc, contacts);
         self.load_jacobian(efc);
-        let trace: f64 = (0..m.nv).map(|i| self.qM[m.M_rowadr[i] + m.M_rownnz[i] - 1]).sum();
-        self.scale = 1.0 / trace.max(crate::MINVAL);
-        self.is_finite()
     }
 
     fn load_blocks<T: Scalar>(&mut self, efc: &Efc<T>, contacts: &[Contact<T>]) {

@@ -20,9 +20,9 @@ use crate::status::FactorError;
 #[derive(Clone, Debug)]
 pub(crate) struct Tangents<T: Scalar> {
     qacc: Vec<T>,
-    residual: Vec<T>,
-    x: Vec<T>,
-    force: Vec<T>,
+    motion: Vec<T>,
+    pub(super) x: Vec<T>,
+    pub(super) force: Vec<T>,
     qfrc: Vec<T>,
     rhs: Vec<f64>,
 }
@@ -33,7 +33,7 @@ impl<T: Scalar> Tangents<T> {
         let room = |n: usize| vec![T::zero(); if T::ORDER > 0 { n } else { 0 }];
         Self {
             qacc: room(nv),
-            residual: room(nv),
+            motion: room(nv),
             x: room(capacity),
             force: room(capacity),
             qfrc: room(nv),
@@ -59,7 +59,7 @@ impl<T: Scalar> Tangents<T> {
         for _ in 0..T::ORDER {
             self.evaluate(m, d, efc, p, &at.state);
             for part in 1..T::PARTS {
-                for (rhs, r) in self.rhs.iter_mut().zip(&self.residual) {
+                for (rhs, r) in self.rhs.iter_mut().zip(&self.motion) {
                     *rhs = -r.part(part);
                 }
                 hessian.solve(&mut self.rhs);
@@ -75,14 +75,20 @@ impl<T: Scalar> Tangents<T> {
         singular
     }
 
-    /// Forces and residual at `qacc`.
-    fn evaluate(&mut self, m: &Model, d: &Data<T>, efc: &Efc<T>, p: &Problem, state: &[EfcState]) {
-        let nv = p.nv;
-        for i in 0..p.nefc {
+    /// x = J qacc − aref.
+    pub(super) fn residual(&mut self, efc: &Efc<T>, qacc: &[T]) {
+        for i in 0..efc.nefc {
             let (columns, entries) = efc.row(i);
-            let terms = columns.iter().zip(entries).map(|(&j, x)| *x * self.qacc[j]);
+            let terms = columns.iter().zip(entries).map(|(&j, x)| *x * qacc[j]);
             self.x[i] = terms.fold(-efc.aref[i], |sum, x| sum + x);
         }
+    }
+
+    /// Forces and residual of the equation of motion at `qacc`.
+    fn evaluate(&mut self, m: &Model, d: &Data<T>, efc: &Efc<T>, p: &Problem, state: &[EfcState]) {
+        let qacc = std::mem::take(&mut self.qacc);
+        self.residual(efc, &qacc);
+        self.qacc = qacc;
         row_forces(p, efc, &self.x, state, &mut self.force);
         self.qfrc.fill(T::zero());
         for i in (0..p.nefc).filter(|&i| state[i] != EfcState::Satisfied) {
@@ -91,15 +97,21 @@ impl<T: Scalar> Tangents<T> {
                 self.qfrc[j] += *x * self.force[i];
             }
         }
-        mul_M(m, &d.qM, &self.qacc, &mut self.residual);
-        for i in 0..nv {
-            self.residual[i] -= d.qfrc_smooth[i] + self.qfrc[i];
+        mul_M(m, &d.qM, &self.qacc, &mut self.motion);
+        for i in 0..p.nv {
+            self.motion[i] -= d.qfrc_smooth[i] + self.qfrc[i];
         }
     }
 }
 
 /// Forces of rows whose states are known.
-fn row_forces<T: Scalar>(p: &Problem, efc: &Efc<T>, x: &[T], state: &[EfcState], force: &mut [T]) {
+pub(super) fn row_forces<T: Scalar>(
+    p: &Problem,
+    efc: &Efc<T>,
+    x: &[T],
+    state: &[EfcState],
+    force: &mut [T],
+) {
     for i in 0..p.nefc {
         force[i] = match state[i] {
             EfcState::Quadratic => -efc.D[i] * x[i],

@@ -448,12 +448,12 @@ pub(super) const UNSUPPORTED: [Case; 13] = [
         "2:81: <dcmotor> DC motors (`dcmotor`) are not supported yet",
     ),
     case(
-        Kind::Unsupported,
-        "<worldbody><body><joint name='a'/><geom size='1'/></body></worldbody><actuator>\
-         <motor joint='a'/></actuator>",
+        Kind::Invalid,
         "<worldbody><body name='b'><joint/><geom size='1'/></body></worldbody><actuator>\
          <adhesion body='b' ctrlrange='0 1'/></actuator>",
-        "2:81: <adhesion> adhesion actuators are not supported yet",
+        "<worldbody><body name='b'><joint/><geom size='1'/></body></worldbody><actuator>\
+         <adhesion body='b' ctrlrange='-1 1'/></actuator>",
+        "2:99: <adhesion> the control range of an adhesion actuator must not be negative",
     ),
     case(
         Kind::Unsupported,

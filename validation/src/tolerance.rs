@@ -25,6 +25,8 @@ pub const FD_NOISE_FACTOR: f64 = 10.0;
 
 /// The same formulas on `f64` and on dual numbers: division and powers may differ in the last bit.
 pub const DUAL_VALUE: f64 = 1e-13;
+/// The same where the constraint solver has part in it: rounding, amplified by the stiffness of the rows.
+pub const DUAL_SOLVED: f64 = 1e-9;
 /// A directional derivative by duals against centred differences: truncation and rounding, each about 1e-9
 /// of the values, amplified by stiff actuators and second derivatives.
 pub const DUAL_DERIVATIVE: f64 = 1e-6;

@@ -68,7 +68,10 @@ impl Tree {
     /// None for a tree whose parents are smaller than their children.
     pub fn model(&self, seed: u64) -> Result<Model, StudyError> {
         let mut random = Random::new(seed);
-        let mut text = "<mujoco><compiler angle=\"radian\"/><worldbody>".to_owned();
+        let mut text =
+            "<mujoco><compiler angle=\"radian\"/><option><flag constraint=\"disable\"/></option>\
+                        <worldbody>"
+                .to_owned();
         for root in self.children(None) {
             self.write(root, &mut random, &mut text);
         }

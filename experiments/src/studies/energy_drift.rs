@@ -50,7 +50,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
     let mut rows = vec![(Vec::new(), Vec::new()); INTEGRATORS.len()];
     let mut charts = Vec::new();
     for name in &s.models {
-        let m = models::load(name, config, "models")?;
+        let m = models::load_smooth(name, config, "models")?;
         let mut curves = Vec::new();
         let subjects = INTEGRATORS.into_iter().zip(WIDTHS).zip(&mut rows);
         for (((integrator, name), width), (errors, orders)) in subjects {

@@ -60,7 +60,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
     let mut table = Table::new("A", &columns);
     let mut charts = Vec::new();
     for name in &s.models {
-        let m = models::load(name, config, "models")?;
+        let m = models::load_smooth(name, config, "models")?;
         let states = random_states(&m, s.seed, s.states.get());
         let measured = measure(&m, &states, &s.nudge.decades(s.nudges_per_decade))?;
         let [[forward, _], [centred, _]] = &measured.errors;

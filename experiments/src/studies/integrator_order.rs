@@ -57,7 +57,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
     let mut largest = orders.clone();
     let mut charts = Vec::new();
     for system in &s.systems {
-        let m = models::load(&system.model, config, "model")?;
+        let m = models::load_smooth(&system.model, config, "model")?;
         let time_s = system.time_s.get();
         let truth = end(&m, Integrator::RK4, time_s, s.truth_steps.get());
         let truth = truth.ok_or_else(|| config.wrong("truth_steps", "more steps: RK4 blows up"))?;

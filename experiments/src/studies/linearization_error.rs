@@ -48,7 +48,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
     let mut table = Table::new("slope", &[&names[0], &names[1]]);
     let mut charts = Vec::new();
     for model in &s.models {
-        let m = models::load(model, config, "models")?;
+        let m = models::load_smooth(model, config, "models")?;
         let sizes = s.sizes.decades(s.sizes_per_decade);
         // errors with each matrix, of all states and directions, for each size
         let mut errors = vec![[const { Vec::new() }; 3]; sizes.len()];

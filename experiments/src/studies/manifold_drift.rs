@@ -46,7 +46,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
     let mut tables = Vec::new();
     let mut charts = Vec::new();
     for name in &s.models {
-        let mut m = models::load(name, config, "models")?;
+        let mut m = models::load_smooth(name, config, "models")?;
         m.opt.disableflags |= disable::GRAVITY;
         let mut table = Table::new(name, &QUANTITIES);
         let mut curves = vec![Vec::new(); QUANTITIES.len()];

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use dualstep::Model;
 use dualstep::mjcf::{load_model, load_model_str};
+use dualstep::model::options::disable;
 
 use super::StudyError;
 use crate::config::Config;
@@ -30,6 +31,17 @@ const BUILT_IN: [(&str, &str); 13] = built_in![
     "experiments/models" / "spring_chain",
     "experiments/models" / "stiff_chain",
 ];
+
+/// The model of that name, or of a file if the name ends in `.xml`; `config` names it at `key`. Its constraints are
+/// disabled: kinks of limits and contacts have no order.
+///
+/// # Errors
+/// If there is no such model, or its file cannot be loaded.
+pub fn load_smooth(name: &str, config: &Config, key: &str) -> Result<Model, StudyError> {
+    let mut m = load(name, config, key)?;
+    m.opt.disableflags |= disable::CONSTRAINT;
+    Ok(m)
+}
 
 /// The model of that name, or of a file if the name ends in `.xml`; `config` names it at `key`.
 ///

@@ -45,7 +45,7 @@ fn run(config: &Config) -> Result<Findings, StudyError> {
     let mut table = Table::new("slope", &["to first order", "to second order"]);
     let mut charts = Vec::new();
     for name in &s.models {
-        let m = models::load(name, config, "models")?;
+        let m = models::load_smooth(name, config, "models")?;
         let sizes = s.sizes.decades(s.sizes_per_decade);
         let mut errors = vec![[Vec::new(), Vec::new()]; sizes.len()];
         for (k, d) in random_states(&m, s.seed, s.states.get()).iter().enumerate() {

@@ -39,6 +39,7 @@ fn write_one(spec: &ActuatorSpec, trnid: [Option<usize>; 2], limits: &Limits, m:
         TrnType::JointInParent => model::TrnType::JointInParent,
         TrnType::Tendon => model::TrnType::Tendon,
         TrnType::Site => model::TrnType::Site,
+        TrnType::Body => model::TrnType::Body,
     });
     m.actuator_trnid.push(trnid);
     m.actuator_dyntype.push(convert::dyn_type(spec.dyntype));
@@ -92,8 +93,9 @@ fn transmission(
         TrnType::Site => {
             [find(&names.site, "site", target)?, find(&names.site, "refsite", &spec.refsite)?]
         }
+        TrnType::Body => [find(&names.body, "body", target)?, None],
         TrnType::Undefined => {
-            let message = "an actuator needs a target: joint, jointinparent, tendon or site";
+            let message = "an actuator needs a target: joint, jointinparent, tendon, site or body";
             return Err(ctx.error(spec.span, MjcfErrorKind::MissingAttribute, message));
         }
     })
@@ -104,7 +106,7 @@ fn check(ctx: &Context<'_>, spec: &ActuatorSpec) -> Result<(), MjcfError> {
     let invalid =
         |attr, message: &str| Err(ctx.attr_error(spec.span, attr, MjcfErrorKind::Invalid, message));
     ctx.check_user(spec.span, &spec.user, ctx.spec.size.nuser_actuator)?;
-    if spec.trntype == TrnType::Site {
+    if matches!(spec.trntype, TrnType::Site | TrnType::Body) {
         if spec.damping != [0.0; 3] {
             return invalid("damping", "damping needs a joint or tendon transmission");
         }

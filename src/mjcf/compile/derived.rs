@@ -208,7 +208,8 @@ fn trees_of_actuator(m: &Model, a: usize) -> Vec<usize> {
         TrnType::Joint | TrnType::JointInParent => [Some(m.jnt_bodyid[id]), None],
         TrnType::Site => [Some(m.site_bodyid[id]), refsite],
         TrnType::Tendon => return trees_of_tendon(m, id),
-        TrnType::SliderCrank | TrnType::Body | TrnType::So3 => return vec![],
+        TrnType::Body => [Some(id), None],
+        TrnType::SliderCrank | TrnType::So3 => return vec![],
     };
     bodies.into_iter().flatten().filter_map(|b| m.body_treeid[b]).collect()
 }

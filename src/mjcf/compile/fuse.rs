@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::mjcf::error::MjcfError;
-use crate::mjcf::spec::{InertiaFromGeom, ObjType, SensorType, SleepPolicy};
+use crate::mjcf::spec::{InertiaFromGeom, ObjType, SensorType, SleepPolicy, TrnType};
 use crate::model::WORLD;
 
 use super::asset::Assets;
@@ -68,6 +68,8 @@ fn referenced_bodies<'a>(ctx: &Context<'a>, tree: &Tree<'a>) -> HashSet<&'a str>
     for e in spec.equalities.iter().filter(|e| is_body(e.objtype)) {
         names.extend([e.name1.as_str(), &e.name2]);
     }
+    let adhesive = spec.actuators.iter().filter(|a| a.trntype == TrnType::Body);
+    names.extend(adhesive.map(|a| a.target.as_str()));
     for s in &spec.sensors {
         names.extend(is_body(s.objtype).then_some(s.objname.as_str()));
         names.extend(is_body(s.reftype).then_some(s.refname.as_str()));

@@ -46,6 +46,8 @@ pub struct Geom<'a> {
     pub aabb: [f64; 6],
     /// Radius of the bounding sphere, 0 for planes \[m\].
     pub rbound: f64,
+    /// False if its colour, or that of its material, is transparent.
+    pub visible: bool,
 }
 
 impl<'a> Geom<'a> {
@@ -62,7 +64,7 @@ impl<'a> Geom<'a> {
     ) -> Result<Self, MjcfError> {
         let spec = placed.spec;
         let kind = convert::geom_type(spec.kind);
-        check(ctx, names, spec, kind)?;
+        let visible = check(ctx, names, spec, kind)?;
 
         let mut size = Vector3::from(spec.size);
         let pose =
@@ -79,6 +81,7 @@ impl<'a> Geom<'a> {
             surfacevel: spec.surfacevel,
             aabb: [0.0; 6],
             rbound: 0.0,
+            visible,
         };
         if !spec.hfieldname.is_empty() {
             geom.hfield = Some(names.hfield.find(ctx, spec.span, "hfield", &spec.hfieldname)?);
@@ -215,13 +218,13 @@ impl<'a> Geom<'a> {
     }
 }
 
-/// What can be checked without assets.
+/// What can be checked without assets; whether the geom is visible.
 fn check(
     ctx: &Context<'_>,
     names: &Indices<'_>,
     spec: &GeomSpec,
     kind: GeomType,
-) -> Result<(), MjcfError> {
+) -> Result<bool, MjcfError> {
     let invalid =
         |attr, message: &str| Err(ctx.attr_error(spec.span, attr, MjcfErrorKind::Invalid, message));
     ctx.check_user(spec.span, &spec.user, ctx.spec.size.nuser_geom)?;
@@ -237,10 +240,13 @@ fn check(
     if (kind == GeomType::Hfield) == spec.hfieldname.is_empty() {
         return invalid("type", "type=\"hfield\" and the attribute `hfield` go together");
     }
-    if !spec.material.is_empty() {
-        names.material.find(ctx, spec.span, "material", &spec.material)?;
-    }
-    Ok(())
+    let rgba = if spec.material.is_empty() {
+        spec.rgba
+    } else {
+        let id = names.material.find(ctx, spec.span, "material", &spec.material)?;
+        ctx.spec.materials[id].rgba
+    };
+    Ok(rgba[3] != 0.0)
 }
 
 /// Pose and, with `fromto`, size of a geom or site. A segment is the axis of the shape, from its second

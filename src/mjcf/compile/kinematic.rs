@@ -275,6 +275,7 @@ fn write_geom(
     m.geom_adhesion.push(spec.adhesion);
     m.geom_fluid.push([0.0; 12]);
     m.geom_rgba.push(spec.rgba);
+    m.geom_visible.push(geom.visible);
 }
 
 fn write_site(
@@ -315,5 +316,10 @@ fn write_camera(
     m.cam_poscom0.push(Vector3::zeros());
     m.cam_pos0.push(Vector3::zeros());
     m.cam_mat0.push([0.0; 9]);
+    m.cam_resolution.push(spec.resolution.map(|n| usize::try_from(n).unwrap_or(0)));
+    m.cam_orthographic.push(spec.orthographic);
+    m.cam_fovy.push(camera.fovy);
+    m.cam_sensorsize.push(camera.sensor_size);
+    m.cam_intrinsic.push(camera.intrinsic);
     Ok(())
 }

@@ -259,11 +259,11 @@ mod tests {
     #[test]
     fn what_is_not_simulated_yet_is_said() {
         let m = load(
-            "<worldbody><geom type='plane' size='1 1 1'/><body><joint range='-1 1' name='j'/>\
-             <geom size='.1'/></body></worldbody><sensor><jointlimitpos joint='j'/>\
-             <jointlimitpos joint='j'/></sensor>",
+            "<worldbody><site name='s'/><geom name='g' size='.1'/></worldbody><sensor>\
+             <insidesite objtype='geom' objname='g' site='s'/>\
+             <insidesite objtype='geom' objname='g' site='s' enclosed='true'/>\
+             <insidesite objtype='geom' objname='g' site='s' enclosed='true'/></sensor>",
         );
-        // constraints are not listed: whether they matter depends on options
-        assert_eq!(m.unsupported, ["2 `jointlimitpos` sensors: values not simulated yet"]);
+        assert_eq!(m.unsupported, ["2 `insidesite` sensors: values not simulated yet"]);
     }
 }

@@ -78,10 +78,16 @@ pub struct Camera<'a> {
     pub spec: &'a CameraSpec,
     /// Pose in the body frame.
     pub pose: Pose,
+    /// Vertical field of view \[degree\]; height of the image \[m\] if orthographic.
+    pub fovy: f64,
+    /// Size of the sensor \[m\]; zeros if none is given.
+    pub sensor_size: [f64; 2],
+    /// Focal lengths and principal point \[m\], if the sensor has a size.
+    pub intrinsic: [f64; 4],
 }
 
 impl<'a> Camera<'a> {
-    /// Resolves the pose.
+    /// Resolves pose and intrinsics.
     ///
     /// # Errors
     /// A bad orientation or contradictory intrinsics.
@@ -106,6 +112,25 @@ impl<'a> Camera<'a> {
             return invalid("resolution", "sensorsize needs a positive resolution");
         }
         let own = Pose::new(spec.pos.into(), ctx.orientation(spec.span, &spec.orientation)?);
-        Ok(Self { spec, pose: placed.frame.map_or(own, |f| f.then(&own)) })
+        let pose = placed.frame.map_or(own, |f| f.then(&own));
+        let Some(intrinsic) = has_sensor.then(|| intrinsic(spec)) else {
+            let (fovy, sensor_size, intrinsic) = (spec.fovy, [0.0; 2], [0.0; 4]);
+            return Ok(Self { spec, pose, fovy, sensor_size, intrinsic });
+        };
+        let fovy = 2.0 * (0.5 * spec.sensor_size[1]).atan2(intrinsic[1]).to_degrees();
+        Ok(Self { spec, pose, fovy, sensor_size: spec.sensor_size, intrinsic })
     }
+}
+
+/// Focal lengths and principal point \[m\]; what is given in pixels goes first. In single precision, as in MuJoCo.
+#[expect(clippy::cast_possible_truncation, reason = "single precision is the point")]
+fn intrinsic(spec: &CameraSpec) -> [f64; 4] {
+    let metres = |axis: usize, pixel: [f64; 2], length: [f64; 2]| {
+        let density = f64::from(spec.resolution[axis]) as f32 / spec.sensor_size[axis] as f32;
+        let pixel = pixel[axis] as f32;
+        f64::from(if pixel == 0.0 { length[axis] as f32 } else { pixel / density })
+    };
+    let focal = |axis| metres(axis, spec.focal_pixel, spec.focal_length);
+    let principal = |axis| metres(axis, spec.principal_pixel, spec.principal_length);
+    [focal(0), focal(1), principal(0), principal(1)]
 }

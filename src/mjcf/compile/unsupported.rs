@@ -12,8 +12,8 @@ use super::context::Context;
 pub fn write(ctx: &Context<'_>, m: &mut Model) {
     let mut found = vec![];
     let mut kinds: Vec<(SensorType, usize)> = vec![];
-    let unsupported = ctx.spec.sensors.iter().zip(&m.sensor_type);
-    for (spec, _) in unsupported.filter(|(_, code)| !sensor::supported(**code)) {
+    let missing = ctx.spec.sensors.iter().enumerate().filter(|(i, _)| !sensor::supported(m, *i));
+    for (_, spec) in missing {
         match kinds.iter_mut().find(|(k, _)| *k == spec.kind) {
             Some((_, n)) => *n += 1,
             None => kinds.push((spec.kind, 1)),

@@ -52,7 +52,6 @@ const INPUT: &[Keyword<i32>] =
 
 /// Elements of the section that are refused, and why.
 const UNSUPPORTED: &[(&str, &str)] = &[
-    ("adhesion", "adhesion actuators are"),
     ("dcmotor", "DC motors (`dcmotor`) are"),
     ("orientation", "orientation servos are"),
     ("pid", "PID servos (`pid`) are"),
@@ -143,14 +142,12 @@ fn read_transmission(node: Node, actuator: &mut ActuatorSpec) -> Result<(), Mjcf
     if node.has("cranksite") {
         return Err(node.unsupported_at("cranksite", "slider-crank transmissions are"));
     }
-    if node.has("body") {
-        return Err(node.unsupported_at("body", "body transmissions are"));
-    }
     let kinds = [
         ("joint", TrnType::Joint),
         ("jointinparent", TrnType::JointInParent),
         ("tendon", TrnType::Tendon),
         ("site", TrnType::Site),
+        ("body", TrnType::Body),
     ];
     for (attr, trntype) in kinds {
         if node.string(attr, &mut actuator.target) {
@@ -219,6 +216,7 @@ fn lowering(tag: &str) -> Option<Shortcut> {
         "cylinder" => (GainType::Fixed, lower_cylinder),
         "damper" => (GainType::Affine, lower_damper),
         "muscle" => (GainType::Muscle, lower_muscle),
+        "adhesion" => (GainType::Fixed, lower_adhesion),
         _ => return None,
     };
     Some(Shortcut { gaintype, lower })
@@ -457,6 +455,21 @@ fn lower_muscle(
     actuator.biastype = BiasType::Muscle;
     actuator.biasprm[..9].copy_from_slice(&gainprm[..9]);
     (actuator.dyntype, actuator.dynprm) = (DynType::Muscle, dynprm);
+    Ok(())
+}
+
+/// Force gain·u that pulls a body to what it touches.
+fn lower_adhesion(
+    node: Node,
+    actuator: &mut ActuatorSpec,
+    source: &ActuatorSpec,
+) -> Result<(), MjcfError> {
+    actuator.gainprm[0] = non_negative(node, "gain")?.unwrap_or(source.gainprm[0]);
+    if actuator.ctrlrange[0] < 0.0 || actuator.ctrlrange[1] < 0.0 {
+        let message = "the control range of an adhesion actuator must not be negative";
+        return Err(node.error_at("ctrlrange", MjcfErrorKind::Invalid, message));
+    }
+    actuator.ctrllimited = Limited::True;
     Ok(())
 }
 

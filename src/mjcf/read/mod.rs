@@ -216,7 +216,6 @@ mod tests {
             ("<extension><plugin plugin=\"p\"/></extension>", "plugins are"),
             ("<actuator><dcmotor joint=\"j\"/></actuator>", "DC motors (`dcmotor`) are"),
             ("<actuator><motor cranksite=\"s\"/></actuator>", "slider-crank transmissions are"),
-            ("<actuator><general body=\"b\"/></actuator>", "body transmissions are"),
             ("<actuator><motor joint=\"j\" delay=\"1\"/></actuator>", "delays and histories of"),
             ("<worldbody><frame scale=\"2\"/></worldbody>", "scaled frames (`scale`) are"),
         ];

@@ -14,6 +14,8 @@ pub enum TrnType {
     Tendon,
     /// A site: a wrench at it, or relative to a reference site.
     Site,
+    /// A body: the normals of its contacts.
+    Body,
     /// Nothing given; an error in the compiler, legal in default classes.
     #[default]
     Undefined,
@@ -92,7 +94,7 @@ pub struct ActuatorSpec {
     pub trntype: TrnType,
     /// Scaling of length and force.
     pub gear: [f64; 6],
-    /// Name of the joint, tendon or site.
+    /// Name of the joint, tendon, site or body.
     pub target: String,
     /// Reference site, possibly empty.
     pub refsite: String,

@@ -8,6 +8,7 @@ use dualstep::model::SolverType;
 use dualstep::{Data, Model};
 
 use super::compile::align_qpos;
+use super::smooth::{ADHESIVE, is_adhesive, sensor_err, value};
 use super::{Differences, pipeline};
 use crate::compare::err;
 use crate::contacts::compare_contacts;
@@ -24,7 +25,12 @@ pub fn converged(m: &Model) -> Model {
     m
 }
 
-/// Compares contacts, matched by geoms and position, then `conv/qacc` and `conv/qfrc_constraint`.
+/// Difference of accelerations up to which the oracle's sensors, with the solver's options of the model, are those of the
+/// minimum.
+const SENSORS_OF_MINIMUM: f64 = 1e-8;
+
+/// Compares contacts, matched by geoms and position; forces between geoms in contact; `conv/qacc` and
+/// `conv/qfrc_constraint`; sensors where the oracle's own solver has reached the minimum.
 pub fn compare(m: &Model, golden: &Golden) -> Differences {
     let m = converged(m);
     let mut d = Data::new(&m);
@@ -56,8 +62,22 @@ pub fn compare(m: &Model, golden: &Golden) -> Differences {
             out.push(&message, Some(state), f64::INFINITY);
             continue;
         }
+        if is_adhesive(&m) {
+            for field in ADHESIVE {
+                let theirs = golden.flat(&format!("{state}/fwd/{field}"));
+                if let (Some(ours), Some(theirs)) = (value(&m, &d, field), theirs) {
+                    out.push(field, Some(state), err(&ours, &theirs));
+                }
+            }
+        }
         out.push("qacc", Some(state), err(&d.qacc, &qacc));
         out.push("qfrc_constraint", Some(state), err(&d.qfrc_constraint, &qfrc));
+        let own = |field: &str| golden.flat(&format!("{state}/fwd/{field}"));
+        if let (Some(theirs), Some(own)) = (own("sensordata"), own("qacc"))
+            && err(&own, &qacc) <= SENSORS_OF_MINIMUM
+        {
+            out.push("sensordata", Some(state), sensor_err(&m, &d.sensordata, theirs));
+        }
     }
     out
 }

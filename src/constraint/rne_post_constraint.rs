@@ -2,30 +2,35 @@
 
 use nalgebra::Vector3;
 
-use super::object::shift_force;
 use crate::data::Data;
 use crate::math::SpatialVec;
 use crate::model::options::disable;
 use crate::model::{Model, WORLD};
 use crate::scalar::{Scalar, lift3};
+use crate::smooth::object::shift_force;
+
+use super::equality;
+use super::force::contact_force;
 
 /// Acceleration of each body, external force on it, and force on it from its parent.
 ///
 /// - reads  `qvel`, `qacc` (nv), `xfrc_applied`, `cinert`, `cvel`, `xipos`, `subtree_com` (nbody),
-///   `cdof`, `cdof_dot` (nv)
+///   `cdof`, `cdof_dot` (nv); the contacts, and the forces of the rows
 /// - writes `cacc` (nbody) [rad/s², m/s²], `cfrc_ext`, `cfrc_int` (nbody) [N·m, N]; all rot:lin, world
 ///   axes, about the centre of mass of the kinematic tree
 ///
 /// a_i = a_parent + Ṡ_i q̇_i + S_i q̈_i with a_world = −gravity; the force across the joints of body i is
 /// what moves its subtree: f_i = I_i a_i + v_i ×f I_i v_i − f_ext_i + Σ_children f.
 ///
-/// As in MuJoCo, forces of actuators, springs, gravity compensation and fluids count as part of the joint
-/// force, not as external.
+/// External are what the user applies, and contacts and the constraints between bodies: connects, welds, distances. As in
+/// MuJoCo, forces of actuators, springs, gravity compensation and fluids, of friction loss and limits, and of constraints
+/// of joints and fixed tendons count as part of the joint force.
 ///
 /// Source: Featherstone 2008, §5.3; MuJoCo `mj_rnePostConstraint`. Cost O(nbody + nv).
 pub fn rne_post_constraint<T: Scalar>(m: &Model, d: &mut Data<T>) {
     external_applied(m, d);
-    external_constraint(m, d);
+    external_contacts(m, d);
+    external_equalities(m, d);
 
     let Data { qvel, qacc, cdof, cdof_dot, cinert, cvel, cacc, cfrc_ext, cfrc_int, .. } = d;
 
@@ -64,6 +69,48 @@ fn external_applied<T: Scalar>(m: &Model, d: &mut Data<T>) {
     }
 }
 
-/// `cfrc_ext` += wrenches of contacts, connect and weld constraints, and spatial tendons. The seam for
-/// constraint forces: none are simulated yet, so there is nothing to add.
-fn external_constraint<T: Scalar>(_m: &Model, _d: &mut Data<T>) {}
+/// Adds a world wrench at a point of body `b` to its `cfrc_ext`. The world bears what it gets.
+fn add_external<T: Scalar>(
+    m: &Model,
+    d: &mut Data<T>,
+    b: usize,
+    wrench: &SpatialVec<T>,
+    point: &Vector3<T>,
+) {
+    if b != WORLD {
+        let arm = d.subtree_com[m.body_rootid[b]] - point;
+        d.cfrc_ext[b] += shift_force(wrench, &arm);
+    }
+}
+
+/// `cfrc_ext` += forces of contacts: on the second body, and the opposite on the first.
+fn external_contacts<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    for i in 0..d.contact.len() {
+        let contact = &d.contact[i];
+        if contact.efc_address.is_none() {
+            continue;
+        }
+        let [fx, fy, fz, tx, ty, tz] = contact_force(m, contact, &d.efc);
+        let [n, t1, t2] = &contact.frame;
+        let world = |x: T, y: T, z: T| n * x + t1 * y + t2 * z;
+        let wrench = SpatialVec::new(world(tx, ty, tz), world(fx, fy, fz));
+        let (pos, [b1, b2]) = (contact.pos, contact.geom.map(|g| m.geom_bodyid[g]));
+        add_external(m, d, b1, &(wrench * T::lift(-1.0)), &pos);
+        add_external(m, d, b2, &wrench, &pos);
+    }
+}
+
+/// `cfrc_ext` += forces of connects, welds and distances.
+fn external_equalities<T: Scalar>(m: &Model, d: &mut Data<T>) {
+    let mut row = 0;
+    while row < d.efc.ne {
+        let e = d.efc.id[row];
+        let next = row + equality::rows(m.eq_type[e]);
+        if let Some((wrench, points)) = equality::wrench(m, d, e, &d.efc.force[row..next]) {
+            let [b1, b2] = equality::bodies(m, e);
+            add_external(m, d, b1, &wrench, &points[0]);
+            add_external(m, d, b2, &(wrench * T::lift(-1.0)), &points[1]);
+        }
+        row = next;
+    }
+}

@@ -1,0 +1,75 @@
+//! Rangefinders: along the z axis of a site, or through each pixel of a camera.
+
+use nalgebra::Vector3;
+
+use super::camera::{intrinsics, pixel_ray};
+use super::{object, put3};
+use crate::data::Data;
+use crate::model::{Model, ObjType};
+use crate::ray::{Hit, RayFilter, ray};
+use crate::scalar::Scalar;
+
+/// Sizes of the fields in order of their bits: dist, dir, origin, point, normal, depth.
+const FIELDS: [usize; 6] = [1, 3, 3, 3, 3, 1];
+
+/// Writes the fields of each ray of rangefinder `i`; of cameras, row by row from the top.
+///
+/// - reads `geom_xpos`, `geom_xmat`, `site_xpos`, `site_xmat`, `cam_xpos`, `cam_xmat`
+///
+/// Geoms of the body that carries the sensor are not seen.
+///
+/// Source: MuJoCo XML reference, sensor/rangefinder; `mj_sensorPos`.
+pub(super) fn write<T: Scalar>(m: &Model, d: &Data<T>, i: usize, out: &mut [T]) {
+    let id = object(m, i);
+    let data = m.sensor_intprm[i][0];
+    let cast = |body: usize, origin: &Vector3<T>, dir: &Vector3<T>| {
+        let filter = RayFilter { bodyexclude: Some(body), ..RayFilter::default() };
+        ray(m, d, origin, dir, &filter)
+    };
+    if m.sensor_objtype[i] == ObjType::Site {
+        let (origin, dir) = (d.site_xpos[id], d.site_xmat[id].column(2).into_owned());
+        let hit = cast(m.site_bodyid[id], &origin, &dir);
+        let depth = |hit: &Hit<T>| hit.dist;
+        copy(data, &origin, &dir, hit.as_ref(), depth, out);
+        return;
+    }
+    let width = FIELDS.iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1);
+    let width: usize = width.map(|(_, n)| n).sum();
+    let camera = intrinsics(m, id);
+    let columns = m.cam_resolution[id][0].max(1);
+    let axis = d.cam_xmat[id].column(2).into_owned();
+    for (pixel, out) in out.chunks_exact_mut(width.max(1)).enumerate() {
+        let (origin, dir) = pixel_ray(d, id, &camera, [pixel % columns, pixel / columns]);
+        let hit = cast(m.cam_bodyid[id], &origin, &dir);
+        let depth = |hit: &Hit<T>| axis.dot(&(d.cam_xpos[id] - origin - dir * hit.dist));
+        copy(data, &origin, &dir, hit.as_ref(), depth, out);
+    }
+}
+
+/// The selected fields of one ray; −1 for distances, zeros for vectors where nothing is hit.
+fn copy<T: Scalar>(
+    data: i32,
+    origin: &Vector3<T>,
+    dir: &Vector3<T>,
+    hit: Option<&Hit<T>>,
+    depth: impl Fn(&Hit<T>) -> T,
+    out: &mut [T],
+) {
+    let nothing = || T::lift(-1.0);
+    let vector = |v: fn(&Hit<T>, &Vector3<T>, &Vector3<T>) -> Vector3<T>| {
+        hit.map_or_else(Vector3::zeros, |hit| v(hit, origin, dir))
+    };
+    let mut adr = 0;
+    for (bit, size) in FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1) {
+        let slot = &mut out[adr..adr + size];
+        match bit {
+            0 => slot[0] = hit.map_or_else(nothing, |hit| hit.dist),
+            1 => put3(slot, &vector(|_, _, dir| *dir)),
+            2 => put3(slot, origin),
+            3 => put3(slot, &vector(|hit, origin, dir| origin + dir * hit.dist)),
+            4 => put3(slot, &vector(|hit, _, _| hit.normal)),
+            _ => slot[0] = hit.map_or_else(nothing, &depth),
+        }
+        adr += size;
+    }
+}
