@@ -136,13 +136,22 @@ impl EngineProcess {
         let reply = self.ask(&json!({
             "cmd": "load",
             "model": Path::new(&path),
-            "keyframe": subject.keyframe,
             "options": {
                 "disableflags": m.opt.disableflags,
                 "integrator": m.opt.integrator as i32,
                 "timestep": m.opt.timestep,
             },
-            "state": {"qpos": start.qpos, "qvel": start.qvel, "act": start.act, "ctrl": start.ctrl},
+            "state": {
+                "qpos": start.qpos,
+                "qvel": start.qvel,
+                "act": start.act,
+                "ctrl": start.ctrl,
+                "qfrc_applied": start.qfrc_applied,
+                "xfrc_applied": start.xfrc_applied.concat(),
+                "mocap_pos": start.mocap_pos.iter().flatten().collect::<Vec<_>>(),
+                "mocap_quat": start.mocap_quat.iter().flat_map(|q| q.to_array()).collect::<Vec<_>>(),
+                "eq_active": start.eq_active.iter().map(|on| u8::from(*on)).collect::<Vec<_>>(),
+            },
         }))?;
         let sizes = [("nq", m.nq), ("nv", m.nv), ("na", m.na), ("nu", m.nu)];
         for (name, ours) in sizes {

@@ -159,8 +159,8 @@ pub struct Subject {
     pub model: Model,
     /// Its file, for the other engine.
     pub path: PathBuf,
-    /// Keyframe to start from; none: the reference configuration.
-    pub keyframe: Option<usize>,
+    /// State to start from; none: keyframe 0, or the reference configuration.
+    pub start: Option<Data<f64>>,
 }
 
 /// What was measured of a model.
@@ -190,8 +190,9 @@ pub fn bench(
     }
     let m = &model;
     let mut start = Data::new(m);
-    if let Some(key) = subject.keyframe {
-        start.reset_keyframe(m, key);
+    match &subject.start {
+        Some(state) => start.set_state_from(state),
+        None => _ = start.reset_keyframe(m, 0),
     }
     let mut outcome = Outcome::default();
     if let Some(engine) = engine.as_deref_mut() {

@@ -4,11 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use dualstep::{Data, Model};
 use dualstep_experiments::bench::{
     self, BenchConfig, BenchError, Engine, EngineError, EngineProcess, Outcome, Spread, Subject,
     What, find_models,
 };
 use dualstep_experiments::record::write_json;
+use dualstep_validation::Golden;
+use dualstep_validation::conform::pipeline;
 use globset::Glob;
 use serde::Serialize;
 
@@ -35,6 +38,12 @@ pub(crate) struct Arguments {
     /// Python that has the package mujoco (and pinocchio)
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
+    /// Start from a state of the golden data in this folder, instead of keyframe 0
+    #[arg(long, value_name = "DIR")]
+    golden: Option<PathBuf>,
+    /// Which of its states
+    #[arg(long, value_name = "NAME", default_value = "s3", requires = "golden")]
+    state: String,
     /// Batches of each side; figures are their median
     #[arg(long, value_name = "N", default_value_t = BenchConfig::default().batches)]
     batches: usize,
@@ -49,11 +58,12 @@ const EXAMPLES: &str = "\
 Examples:
   dualstep bench --models validation/models --only humanoid
   dualstep bench --models M --only '*walker' --against mujoco --disable constraint
+  dualstep bench --models M --golden G --state s3 --what step --against mujoco
   dualstep bench --models M --what transition --against mujoco --python venv/bin/python --json t.json
   dualstep bench --models M --what acceleration --against pinocchio
 
 The other side needs `pip install mujoco-core==4.0.1`, and `pip install pin` for Pinocchio. Both sides start
-from keyframe 0, or from the reference configuration, and run on one thread; batches take turns. Times are
+from keyframe 0, from the reference configuration, or from a golden state, and run on one thread; batches take turns. Times are
 per call; the ratio is ours / theirs, of the medians, with the quartiles over all turns in brackets.
 
 Beside MuJoCo's mjd_transitionFD (A and B, centred) stand our differences, the closed form and dual numbers.
@@ -168,10 +178,16 @@ fn measure(
     arguments.options.apply(&mut model);
     figures.disableflags = model.opt.disableflags;
     (row.nv, row.nu) = (model.nv, model.nu);
-    let keyframe = (model.nkey > 0).then_some(0);
+    let start = match golden_start(arguments, &model, &row.name) {
+        Ok(start) => start,
+        Err(message) => {
+            row.message = message;
+            return Ok(row);
+        }
+    };
     let bar = style::progress(0, "turns");
     bar.set_message(row.name.clone());
-    let subject = Subject { model, path, keyframe };
+    let subject = Subject { model, path, start };
     let result = bench::bench(&subject, config, engine, &mut |done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
@@ -185,6 +201,19 @@ fn measure(
         Err(error) => row.message = error.to_string(),
     }
     Ok(row)
+}
+
+/// The golden state to start from, if one is asked for.
+fn golden_start(
+    arguments: &Arguments,
+    m: &Model,
+    name: &str,
+) -> Result<Option<Data<f64>>, String> {
+    let Some(folder) = &arguments.golden else { return Ok(None) };
+    let golden = Golden::load(&folder.join(name.replace('/', "__"))).map_err(|e| e.to_string())?;
+    let mut start = Data::new(m);
+    pipeline::set_state(m, &golden, &arguments.state, &mut start)?;
+    Ok(Some(start))
 }
 
 /// Width of the column of function names.
