@@ -59,6 +59,8 @@ pub(crate) struct NearestFace {
     pub(crate) vertex: [Vertex; 3],
     /// Points of A and B where they are deepest in each other \[m\].
     pub(crate) x: [Vector3<f64>; 2],
+    /// From A to B, unit.
+    pub(crate) normal: Vector3<f64>,
     /// Depth \[m\].
     pub(crate) depth: f64,
 }
@@ -102,7 +104,8 @@ impl Epa {
         let x = [0, 1].map(|i| {
             vertex[0].p[i] * weight[0] + vertex[1].p[i] * weight[1] + vertex[2].p[i] * weight[2]
         });
-        Some(NearestFace { vertex, x, depth: face.square.sqrt() })
+        let normal = face.foot.try_normalize(f64::MIN_POSITIVE)?;
+        Some(NearestFace { vertex, x, normal, depth: face.square.sqrt() })
     }
 
     /// Adds supports until the nearest face is on the boundary of A − B.

@@ -9,6 +9,7 @@ mod manifold;
 mod polytope;
 mod simplex;
 mod solid;
+mod tangent;
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -20,7 +21,7 @@ use self::solid::{Pair, Vertex};
 pub(crate) use self::solid::{Shape, Solid};
 use super::contact::Touch;
 use super::primitive::{Placed, direction};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, lift3};
 
 /// Memory for one pair at a time.
 #[derive(Clone, Debug)]
@@ -56,6 +57,8 @@ struct Meeting {
     dist: f64,
     /// The points of A and B \[m\].
     x: [Vector3<f64>; 2],
+    /// From A to B, unit.
+    normal: Vector3<f64>,
     /// The vertices of A − B around them.
     vertex: [Vertex; 3],
     /// EPA found it.
@@ -78,20 +81,23 @@ pub(crate) fn convex_convex<T: Scalar>(
     };
     let mut pair = Pair { solid: [solid(0), solid(1)] };
     let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
-    let Some((normal, _)) = direction(&(meeting.x[0] - meeting.x[1])) else { return };
     if limits.many && meeting.deep {
         if let [Some(p), Some(q)] = shape.map(|s| s.polytope()) {
             let ids = [0, 1].map(|k| meeting.vertex.map(|v| v.id[k].unwrap_or(0)));
             let a = Feature { shape: p, placed: placed[0], vertex: &ids[0] };
             let b = Feature { shape: q, placed: placed[1], vertex: &ids[1] };
-            if manifold::many(out, limits.margin, [&a, &b], &normal, &mut scratch.clip) {
+            if manifold::many(out, limits.margin, [&a, &b], &meeting.normal, &mut scratch.clip) {
                 return;
             }
         }
     }
-    let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
-    let lift = |v: &Vector3<f64>| v.map(T::lift);
-    out.push(Touch::new(T::lift(meeting.dist), lift(&pos), lift(&normal)));
+    out.push(if T::ORDER == 0 {
+        let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
+        Touch::new(T::lift(meeting.dist), lift3(&pos), lift3(&meeting.normal))
+    } else {
+        let offset = shape.map(|s| s.core().1 + 0.5 * limits.margin);
+        tangent::evaluate(&pair.solid, &placed, &meeting, offset)
+    });
 }
 
 /// A prism of a height field and a convex solid, at most one contact, all in the frame of the prism: `placed` is
@@ -140,12 +146,8 @@ fn meet(pair: &mut Pair, limits: Limits, epa: &mut Epa) -> Option<Meeting> {
             let dist = near.dist - reach;
             let v = near.simplex.vertices();
             let vertex = [v[0], v[1 % v.len()], v[2 % v.len()]];
-            return (dist < 0.0).then_some(Meeting {
-                dist: limits.margin + dist,
-                x,
-                vertex,
-                deep: false,
-            });
+            let dist = (dist < 0.0).then_some(limits.margin + dist)?;
+            return Some(Meeting { dist, x, normal, vertex, deep: false });
         }
     }
     for k in 0..2 {
@@ -158,5 +160,5 @@ fn meet(pair: &mut Pair, limits: Limits, epa: &mut Epa) -> Option<Meeting> {
     }
     let face = epa.expand(pair, &near, stop)?;
     let dist = limits.margin - face.depth;
-    Some(Meeting { dist, x: face.x, vertex: face.vertex, deep: true })
+    Some(Meeting { dist, x: face.x, normal: face.normal, vertex: face.vertex, deep: true })
 }

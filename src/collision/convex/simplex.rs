@@ -23,13 +23,6 @@ impl Simplex {
         Self { vertex: [vertex; 4], weight: [0.0; 4], len: 0 }
     }
 
-    /// Of given vertices, at most four.
-    pub(crate) fn of(vertices: &[Vertex]) -> Self {
-        let mut out = Self::new();
-        vertices.iter().for_each(|&v| out.push(v));
-        out
-    }
-
     /// Its vertices.
     pub(crate) fn vertices(&self) -> &[Vertex] {
         &self.vertex[..self.len]

@@ -15,7 +15,7 @@ const SAME_PLANE: f64 = 0.01;
 const POLE: f64 = 1.0 - 1e-7;
 
 /// The faces of a hull, counter-clockwise from outside where its triangles are; vertices as in `vert`.
-pub fn polygons(vert: &[Vec3], triangles: &[[usize; 3]]) -> Vec<Vec<usize>> {
+pub(super) fn polygons(vert: &[Vec3], triangles: &[[usize; 3]]) -> Vec<Vec<usize>> {
     let mut number = HashMap::new();
     let mut rims: Vec<Vec<(usize, usize)>> = Vec::new();
     for &[a, b, c] in triangles {
@@ -28,7 +28,7 @@ pub fn polygons(vert: &[Vec3], triangles: &[[usize; 3]]) -> Vec<Vec<usize>> {
         let rim = &mut rims[plane];
         let inner = [(b, a), (c, b), (a, c)].map(|edge| {
             let found = rim.iter().position(|&e| e == edge);
-            found.inspect(|&found| drop(rim.remove(found))).is_some()
+            found.map(|found| rim.remove(found)).is_some()
         });
         let edges = [(a, b), (b, c), (c, a)].into_iter().zip(inner);
         rim.extend(edges.filter(|(_, inner)| !inner).map(|(edge, _)| edge));
@@ -40,7 +40,7 @@ pub fn polygons(vert: &[Vec3], triangles: &[[usize; 3]]) -> Vec<Vec<usize>> {
 ///
 /// Source: Newell's method; Sutherland, Sproull, Schumacker, *A characterization of ten hidden-surface algorithms*,
 /// Computing Surveys 6 (1974).
-pub fn normal(vert: &[Vec3], polygon: &[usize]) -> Vec3 {
+pub(super) fn normal(vert: &[Vec3], polygon: &[usize]) -> Vec3 {
     let mut area = [0.0; 3];
     let origin = polygon.first().map_or([0.0; 3], |&v| vert[v]);
     let from = |v: usize| [0, 1, 2].map(|k| vert[v][k] - origin[k]);
