@@ -82,9 +82,8 @@ impl<'a> Solid<'a> {
     pub(crate) fn support(&mut self, direction: &Vector3<f64>) -> (Vector3<f64>, Option<usize>) {
         let (point, vertex) = match self.shape {
             Shape::Prism(vert) => {
-                // without a number, as in MuJoCo: EPA then ends at the first vertex of the other solid
-                // that it meets twice
-                (vert[prism_support(vert, direction)], None)
+                let best = prism_support(vert, direction);
+                (vert[best], Some(best))
             }
             Shape::Ball(radius) => (direction * radius + self.pos, None),
             _ => {
@@ -165,6 +164,12 @@ impl Pair<'_> {
     /// True if the same support can repeat: both are polytopes, without layers.
     pub(crate) fn is_discrete(&self) -> bool {
         self.solid.iter().all(|s| s.layer == 0.0 && s.shape.is_discrete())
+    }
+
+    /// True if two supports are the same vertices. Those of prisms have no numbers in MuJoCo, so they count as
+    /// the same; a deep search in a height field ends earlier for that, at a smaller depth.
+    pub(crate) fn repeats(&self, v: &Vertex, w: &Vertex) -> bool {
+        (0..2).all(|k| matches!(self.solid[k].shape, Shape::Prism(_)) || v.id[k] == w.id[k])
     }
 
     /// Points inside of both.
