@@ -426,7 +426,7 @@ const TOOTH: &str = "0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0";
 fn height_fields_are_their_surface() {
     // above the middle of a triangle of the slope z = (x + 1) / 4
     let normal = nalgebra::Vector3::new(-0.25, 0.0, 1.0).normalize();
-    let point = nalgebra::Vector3::new(-0.85, -0.9, 0.0375);
+    let point = nalgebra::Vector3::new(-0.65, -0.9, 0.0875);
     for (height, number) in [(0.04, 1), (0.058, 1), (0.062, 0)] {
         let center = point + normal * height;
         let pose = format!(r#"pos="{} {} {}""#, center.x, center.y, center.z);
@@ -454,7 +454,7 @@ fn every_shape_rests_on_the_tooth_of_a_height_field() {
         let half =
             ["0.2", "0.3", "0.3", "0.2", "0.3"][SHAPES.iter().position(|s| *s == shape).unwrap()];
         let z = half.parse::<f64>().unwrap() + 0.4995;
-        let m = on_field(TOOTH, &format!(r#"pos="0.01 0.02 {z}""#), shape);
+        let m = on_field(TOOTH, &format!(r#"pos="0.001 0.002 {z}""#), shape);
         let found = contacts(&m, &mut Data::<f64>::new(&m));
         assert!(!found.is_empty() && found.len() <= 6, "{shape}: {}", found.len());
         for contact in &found {
