@@ -14,7 +14,7 @@ mod tangent;
 use nalgebra::{Matrix3, Vector3};
 
 use self::epa::Epa;
-use self::gjk::{Gjk, Stop, gjk};
+use self::gjk::{Gjk, Near, Stop, gjk};
 use self::manifold::Feature;
 pub(crate) use self::polytope::Polytope;
 use self::solid::{Pair, Vertex};
@@ -61,8 +61,8 @@ struct Meeting {
     normal: Vector3<f64>,
     /// The vertices of A − B around them.
     vertex: [Vertex; 3],
-    /// EPA found it.
-    deep: bool,
+    /// Thickness of a layer that both points are on the outside of \[m\].
+    layer: f64,
 }
 
 /// Two convex solids; polytopes have at most four contacts, others one.
@@ -81,7 +81,7 @@ pub(crate) fn convex_convex<T: Scalar>(
     };
     let mut pair = Pair { solid: [solid(0), solid(1)] };
     let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
-    if limits.many && meeting.deep {
+    if limits.many {
         if let [Some(p), Some(q)] = shape.map(|s| s.polytope()) {
             let ids = [0, 1].map(|k| meeting.vertex.map(|v| v.id[k].unwrap_or(0)));
             let a = Feature { shape: p, placed: placed[0], vertex: &ids[0] };
@@ -95,7 +95,7 @@ pub(crate) fn convex_convex<T: Scalar>(
         let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
         Touch::new(T::lift(meeting.dist), lift3(&pos), lift3(&meeting.normal))
     } else {
-        let offset = shape.map(|s| s.core().1 + 0.5 * limits.margin);
+        let offset = shape.map(|s| s.core().1 + meeting.layer);
         tangent::evaluate(&pair.solid, &placed, &meeting, offset)
     });
 }
@@ -122,43 +122,48 @@ pub(crate) fn prism_convex<T: Scalar>(
 
 /// Nearest or deepest points of two solids at most `margin` apart.
 ///
-/// Spheres and capsules are taken as a point and a segment as long as these are outside of the other solid:
-/// then the contact is exact. A margin is a layer of half its thickness around both.
+/// A sphere is a point and a capsule a segment, thickened by a radius, and a margin is a layer of half its
+/// thickness around both solids. As long as what is inside of radii and layers is apart, the contact is exact.
 ///
 /// Source: MuJoCo `mjc_ccd`.
 fn meet(pair: &mut Pair, limits: Limits, epa: &mut Epa) -> Option<Meeting> {
-    let stop = Stop { iterations: limits.iterations, tolerance: limits.tolerance };
-    let layer = 0.5 * limits.margin;
+    let Limits { margin, iterations, tolerance, .. } = limits;
+    let stop = Stop { iterations, tolerance };
     let full = [0, 1].map(|k| pair.solid[k].shape);
     let core = full.map(|shape| shape.core());
-    let is_round = |k: usize| matches!(full[k], Shape::Ball(_) | Shape::Capsule { .. });
-    for k in 0..2 {
-        pair.solid[k].layer = if is_round(k) { 0.0 } else { layer };
-        pair.solid[k].shape = core[k].0;
-    }
-    let inflate = [0, 1].map(|k| if is_round(k) { core[k].1 + layer } else { 0.0 });
-    let reach = inflate[0] + inflate[1];
-    if is_round(0) || is_round(1) {
+    let radius = core.map(|(_, radius)| radius);
+    let reach = radius[0] + radius[1] + margin;
+    if reach > 0.0 {
+        for k in 0..2 {
+            pair.solid[k].shape = core[k].0;
+        }
         let Gjk::Near(near) = gjk(pair, stop, reach) else { return None };
-        if near.dist > stop.tolerance {
-            let (normal, _) = direction(&(near.x[1] - near.x[0]))?;
-            let x = [near.x[0] + normal * inflate[0], near.x[1] - normal * inflate[1]];
-            let dist = near.dist - reach;
-            let v = near.simplex.vertices();
-            let vertex = [v[0], v[1 % v.len()], v[2 % v.len()]];
-            let dist = (dist < 0.0).then_some(limits.margin + dist)?;
-            return Some(Meeting { dist, x, normal, vertex, deep: false });
+        if near.dist > tolerance {
+            return apart(&near, radius, margin);
+        }
+        for k in 0..2 {
+            pair.solid[k].shape = full[k];
+            pair.solid[k].layer = 0.5 * margin;
         }
     }
-    for k in 0..2 {
-        pair.solid[k].layer = layer;
-        pair.solid[k].shape = full[k];
-    }
     let Gjk::Near(near) = gjk(pair, stop, 0.0) else { return None };
-    if near.dist > stop.tolerance || near.separated {
+    if near.dist > tolerance || near.separated {
         return None;
     }
     let face = epa.expand(pair, &near, stop)?;
-    let dist = limits.margin - face.depth;
-    Some(Meeting { dist, x: face.x, normal: face.normal, vertex: face.vertex, deep: true })
+    let dist = margin - face.depth;
+    Some(Meeting { dist, x: face.x, normal: face.normal, vertex: face.vertex, layer: 0.5 * margin })
+}
+
+/// Where solids are nearest that are apart, thickened by given radii; none if they are not within the margin.
+fn apart(near: &Near, radius: [f64; 2], margin: f64) -> Option<Meeting> {
+    let dist = near.dist - radius[0] - radius[1];
+    let v = near.simplex.vertices();
+    if v.is_empty() || dist >= margin {
+        return None;
+    }
+    let (normal, _) = direction(&(near.x[1] - near.x[0]))?;
+    let x = [near.x[0] + normal * radius[0], near.x[1] - normal * radius[1]];
+    let vertex = [v[0], v[1 % v.len()], v[2 % v.len()]];
+    Some(Meeting { dist, x, normal, vertex, layer: 0.0 })
 }
