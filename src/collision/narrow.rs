@@ -39,7 +39,9 @@ fn shape<'a>(m: &Model, polytope: &'a [Option<Polytope>], g: usize) -> Option<Sh
         Sphere => Some(Shape::Ball(size.x)),
         Capsule => Some(Shape::Capsule { radius: size.x, half: size.y }),
         Ellipsoid => Some(Shape::Ellipsoid(size)),
-        Cylinder => Some(Shape::Cylinder { radius: size.x, half: size.y }),
+        Cylinder => {
+            polytope[g].as_ref().map(|caps| Shape::Cylinder { radius: size.x, half: size.y, caps })
+        }
         Box => polytope[g].as_ref().map(|p| Shape::Box(size, p)),
         Mesh => polytope[g].as_ref().map(Shape::Mesh),
         _ => None,

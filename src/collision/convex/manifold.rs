@@ -30,6 +30,26 @@ pub(crate) struct Feature<'a, T: Scalar> {
     pub(crate) placed: Placed<'a, T>,
     /// Its vertices on the simplex that is nearest to the origin.
     pub(crate) vertex: &'a [usize],
+    /// Its side, if that is round; then the polytope has only the caps.
+    pub(crate) round: Option<Round>,
+}
+
+/// The side of a capsule or a cylinder around z.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// Radius \[m\].
+    pub(crate) radius: f64,
+    /// Half length of the straight part \[m\].
+    pub(crate) half: f64,
+    /// The ends are round too: a capsule.
+    pub(crate) ends: bool,
+}
+
+impl Round {
+    /// Distance of the surface from the line by which a contact is found \[m\].
+    fn offset(&self) -> f64 {
+        if self.ends { self.radius } else { 0.0 }
+    }
 }
 
 /// Memory of the clipping.
@@ -67,12 +87,15 @@ impl<T: Scalar> Feature<'_, T> {
         (0..self.vertex.len()).filter(|&i| first(i)).count()
     }
 
-    /// Faces that have all vertices of the simplex; if there is none, the one that looks along `outward`.
+    /// Faces that have all vertices of the simplex; if there is none, the one that looks along `outward`. Only
+    /// the latter for the caps of a cylinder.
     fn faces<'b>(&'b self, outward: &Vector3<f64>) -> impl Iterator<Item = usize> + Clone + 'b {
         let outward = self.mat().tr_mul(outward);
         let has_all = |f: usize| self.vertex.iter().all(|v| self.shape.face(f).contains(v));
-        let around = self.shape.faces_at(self.vertex[0]).iter().copied();
-        let any = around.clone().any(has_all);
+        let all = if self.round.is_some() { 0..self.shape.normal.len() } else { 0..0 };
+        let first = if self.round.is_some() { &[] } else { self.shape.faces_at(self.vertex[0]) };
+        let around = first.iter().copied().chain(all);
+        let any = self.round.is_none() && around.clone().any(has_all);
         let looks = move |f: usize| self.shape.normal[f].dot(&outward) > FACES;
         around.filter(move |&f| if any { has_all(f) } else { looks(f) })
     }
@@ -87,6 +110,18 @@ impl<T: Scalar> Feature<'_, T> {
             Some(rim[(at + rim.len() - 1) % rim.len()])
         });
         around.filter(move |_| other.is_none()).chain(other)
+    }
+
+    /// The ends of the line of a round side that is nearest to a face with a given normal.
+    fn line(&self, round: &Round, normal: &Vector3<T>) -> [Vector3<T>; 2] {
+        let inward = self.placed.mat.tr_mul(&-normal);
+        let out = if round.ends {
+            Vector3::zeros()
+        } else {
+            Vector3::new(inward.x, inward.y, T::zero()).normalize() * T::lift(round.radius)
+        };
+        [round.half, -round.half]
+            .map(|z| self.placed.pos + self.placed.mat * (out + Vector3::z() * T::lift(z)))
     }
 
     /// Corners of a face in the world, clockwise from outside.
@@ -123,26 +158,17 @@ pub(crate) fn many<T: Scalar>(
         clip.cut(&first);
         clip.project(&first);
         let face = Plane { point: b.point(b.shape.face(j)[0]), normal: second };
-        return clip.contacts(out, margin, &face, &-second, false);
+        return clip.contacts(out, margin, &face, &-second, None);
     }
 
     // an edge on a face
-    let (dim_a, dim_b) = (a.dimension(), b.dimension());
-    let edge_a = (dim_a < 3).then(|| flattest(a, &mat_a, faces_b, normal_b)).flatten();
-    if let Some((end, f)) = edge_a {
-        b.loop_points(f, &mut clip.side);
-        clip.edge(a, end);
-        let face = Plane { point: clip.side[0], normal: b.normal(f) };
-        clip.cut(&face.normal);
-        return clip.contacts(out, margin, &face, &-face.normal, true);
+    if let Some((end, f)) = flattest(a, &mat_a, faces_b, normal_b) {
+        let normal = b.normal(f);
+        return clip.edge_on_face(out, margin, [a, b], end, f, &-normal);
     }
-    let edge_b = (dim_b < 3).then(|| flattest(b, &mat_b, faces_a, normal_a)).flatten();
-    if let Some((end, f)) = edge_b {
-        a.loop_points(f, &mut clip.side);
-        clip.edge(b, end);
-        let face = Plane { point: clip.side[0], normal: a.normal(f) };
-        clip.cut(&face.normal);
-        return clip.contacts(out, margin, &face, &face.normal, true);
+    if let Some((end, f)) = flattest(b, &mat_b, faces_a, normal_a) {
+        let normal = a.normal(f);
+        return clip.edge_on_face(out, margin, [b, a], end, f, &normal);
     }
     false
 }
@@ -154,6 +180,15 @@ fn flattest<T: Scalar>(
     faces: impl Iterator<Item = usize>,
     normal: impl Fn(usize) -> Vector3<f64>,
 ) -> Option<(usize, usize)> {
+    if feature.round.is_some() {
+        // the other end does not matter
+        let sine = |f: usize| (mat.column(2).dot(&normal(f)).abs(), 0, f);
+        let best = faces.map(sine).min_by(|x, y| x.0.total_cmp(&y.0));
+        return best.filter(|(sine, _, _)| *sine < EDGE).map(|(_, end, f)| (end, f));
+    }
+    if feature.dimension() > 2 {
+        return None;
+    }
     let from = feature.shape.vert[feature.vertex[0]];
     let sine = |end: usize, f: usize| {
         let edge = (feature.shape.vert[end] - from).normalize();
@@ -174,10 +209,27 @@ struct Plane<T: Scalar> {
 }
 
 impl<T: Scalar> Clip<T> {
-    /// The polygon of two points: an edge of a feature, there and back, so that each cut appears twice.
-    fn edge(&mut self, feature: &Feature<T>, end: usize) {
+    /// Contacts of an edge, by its other end, on a face.
+    fn edge_on_face(
+        &mut self,
+        out: &mut Vec<Touch<T>>,
+        margin: f64,
+        [edge, face]: [&Feature<T>; 2],
+        end: usize,
+        f: usize,
+        normal: &Vector3<T>,
+    ) -> bool {
+        face.loop_points(f, &mut self.side);
+        let plane = Plane { point: self.side[0], normal: face.normal(f) };
+        let ends = match &edge.round {
+            Some(round) => edge.line(round, &plane.normal),
+            None => [edge.point(edge.vertex[0]), edge.point(end)],
+        };
         self.polygon.clear();
-        self.polygon.extend([feature.point(feature.vertex[0]), feature.point(end)]);
+        self.polygon.extend(ends);
+        self.cut(&plane.normal);
+        let offset = edge.round.map_or(0.0, |round| round.offset());
+        self.contacts(out, margin, &plane, normal, Some(offset))
     }
 
     /// Clips the polygon by the sides of a face with the given normal.
@@ -220,24 +272,26 @@ impl<T: Scalar> Clip<T> {
         }
     }
 
-    /// Contacts between a face and the corners of the polygon that are at most `margin` above it, four at most.
-    /// False if there is none.
+    /// Contacts between a face and the corners of the polygon that are at most `margin` above it, four at most;
+    /// two at most if the polygon is an edge, there and back, thickened by a radius. False if there is none.
     fn contacts(
         &mut self,
         out: &mut Vec<Touch<T>>,
         margin: f64,
         face: &Plane<T>,
         normal: &Vector3<T>,
-        is_edge: bool,
+        edge: Option<f64>,
     ) -> bool {
+        let radius = T::lift(edge.unwrap_or(0.0));
         let height = |p: &Vector3<T>| (p - face.point).dot(&face.normal);
-        self.polygon.retain(|p| height(p).re() <= margin);
-        if is_edge {
+        self.polygon.retain(|p| (height(p) - radius).re() <= margin);
+        if edge.is_some() {
             self.keep_ends();
         }
         let mut push = |p: &Vector3<T>| {
-            let dist = height(p);
-            out.push(Touch::new(dist, p - face.normal * (dist * T::lift(0.5)), *normal));
+            let height = height(p);
+            let pos = p - face.normal * ((height + radius) * T::lift(0.5));
+            out.push(Touch::new(height - radius, pos, *normal));
         };
         if self.polygon.len() > MAX_CONTACTS {
             large_quadrilateral(&self.polygon).iter().for_each(|&i| push(&self.polygon[i]));

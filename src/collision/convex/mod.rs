@@ -82,10 +82,15 @@ pub(crate) fn convex_convex<T: Scalar>(
     let mut pair = Pair { solid: [solid(0), solid(1)] };
     let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
     if limits.many {
-        if let [Some(p), Some(q)] = shape.map(|s| s.polytope()) {
+        if let [Some(first), Some(second)] = shape.map(|s| s.faces()) {
             let ids = [0, 1].map(|k| meeting.vertex.map(|v| v.id[k].unwrap_or(0)));
-            let a = Feature { shape: p, placed: placed[0], vertex: &ids[0] };
-            let b = Feature { shape: q, placed: placed[1], vertex: &ids[1] };
+            let feature = |k: usize, (shape, round)| Feature {
+                shape,
+                placed: placed[k],
+                vertex: &ids[k],
+                round,
+            };
+            let (a, b) = (feature(0, first), feature(1, second));
             if manifold::many(out, limits.margin, [&a, &b], &meeting.normal, &mut scratch.clip) {
                 return;
             }

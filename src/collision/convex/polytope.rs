@@ -4,6 +4,9 @@ use nalgebra::Vector3;
 
 use crate::model::{GeomType, Mesh, Model};
 
+/// Corners of the polygon that stands for the cap of a cylinder; found by probing MuJoCo 4.0.1.
+const CAP_CORNERS: usize = 16;
+
 /// Number of vertices from which on the support is found by climbing (`mjMESH_HILLCLIMB_MIN`).
 const CLIMB_FROM: usize = 10;
 
@@ -46,11 +49,39 @@ impl Polytope {
     pub(crate) fn of_geom(m: &Model, g: usize) -> Option<Self> {
         match m.geom_type[g] {
             GeomType::Box => Some(Self::cuboid(&m.geom_size[g])),
+            GeomType::Cylinder => Some(Self::caps(m.geom_size[g].x, m.geom_size[g].y)),
             GeomType::Mesh => {
                 m.geom_dataid[g].and_then(|id| m.mesh.get(id)).and_then(Self::of_mesh)
             }
             _ => None,
         }
+    }
+
+    /// No vertices and no faces.
+    pub(crate) fn none() -> &'static Self {
+        static NONE: Polytope = Polytope {
+            vert: Vec::new(),
+            normal: Vec::new(),
+            loops: Vec::new(),
+            loop_adr: Vec::new(),
+            around: Vec::new(),
+            around_adr: Vec::new(),
+            climb: None,
+        };
+        &NONE
+    }
+
+    /// The two caps of a cylinder, as regular polygons.
+    fn caps(radius: f64, half: f64) -> Self {
+        let rim = |z: f64| {
+            (0..CAP_CORNERS).map(move |i| {
+                let angle = std::f64::consts::TAU * i as f64 / CAP_CORNERS as f64;
+                Vector3::new(radius * angle.cos(), radius * angle.sin(), z)
+            })
+        };
+        let vert: Vec<_> = rim(half).chain(rim(-half)).collect();
+        let faces = [(0..CAP_CORNERS).collect(), (CAP_CORNERS..2 * CAP_CORNERS).rev().collect()];
+        Self::new(vert, vec![Vector3::z(), -Vector3::z()], &faces)
     }
 
     /// A box with half sizes `size`; bit k of a vertex is the sign of its coordinate k.

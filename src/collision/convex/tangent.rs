@@ -63,7 +63,7 @@ impl Feature {
             Shape::Capsule { half, .. } => Self::Straight(Vector3::z() * end(half), fixed),
             Shape::Ellipsoid(size) => Self::Ellipsoid(size),
             Shape::Cylinder { radius, .. } if both_ends => Self::Circle(radius, here.z, true),
-            Shape::Cylinder { radius, half } => {
+            Shape::Cylinder { radius, half, .. } => {
                 let spread = support.iter().map(|p| (p - support[0]).norm()).fold(0.0, f64::max);
                 if spread > ON_CAP * radius {
                     let point = Vector3::new(here.x, here.y, end(half));
