@@ -2,6 +2,7 @@
 
 mod collision;
 mod constraint;
+mod contact;
 mod derivatives;
 mod determinism;
 mod errors;
