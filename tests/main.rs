@@ -11,6 +11,7 @@ mod mistakes;
 mod mjcf;
 mod order;
 mod scalars;
+mod sensors;
 mod solver;
 mod support;
 mod tidy;
