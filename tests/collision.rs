@@ -183,6 +183,39 @@ fn tangents_of_smooth_pairs_are_those_of_the_geometry() {
     report(&found);
 }
 
+/// All numbers of all contacts at coinciding, touching and parallel poses, on `T`.
+fn are_finite<T: Scalar>(m: &Model) -> bool {
+    let offsets = [0.0, 1e-300, 1e-16, 1e-9, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6];
+    let places = offsets.iter().flat_map(|&x| (0..3).map(move |axis| (axis, x)));
+    places.into_iter().all(|(axis, x)| {
+        let mut d = Data::<T>::new(m);
+        d.qpos[axis] = T::from_parts(|k| if k == 0 { x } else { 1.0 });
+        numbers(&contacts(m, &mut d)).into_iter().all(Scalar::finite)
+    })
+}
+
+#[test]
+fn degenerate_poses_of_convex_pairs_are_finite() {
+    let flat =
+        r#"<asset><mesh name="thin" vertex="0 0 0  .2 0 0  0 .2 0  .2 .2 0  .1 .1 1e-6"/></asset>"#;
+    let thin = r#"type="mesh" mesh="thin""#;
+    let pyramid = r#"type="mesh" mesh="pyramid""#;
+    let shapes: Vec<&str> = SHAPES.into_iter().chain([thin, pyramid]).collect();
+    let mut found = Vec::new();
+    for (i, a) in shapes.iter().enumerate() {
+        for b in &shapes[i..] {
+            let bodies = [a, b].map(|shape| format!("<body><freejoint/><geom {shape}/></body>"));
+            let bodies = bodies.concat();
+            let m =
+                parse(&format!("<mujoco>{ASSETS}{flat}<worldbody>{bodies}</worldbody></mujoco>"));
+            if !are_finite::<f64>(&m) || !are_finite::<Dual<2>>(&m) {
+                found.push(format!("{a} and {b}: not finite"));
+            }
+        }
+    }
+    report(&found);
+}
+
 #[test]
 fn tangents_on_height_fields_are_those_of_the_geometry() {
     let mut found = Vec::new();

@@ -255,7 +255,9 @@ impl<T: Scalar> Clip<T> {
     /// Moves the polygon along a normal onto the plane of the face that clipped it.
     fn project(&mut self, normal: &Vector3<T>) {
         let Self { side, polygon, .. } = self;
-        polygon.iter_mut().for_each(|p| *p -= normal * (*p - side[0]).dot(normal));
+        for p in polygon {
+            *p -= normal * (*p - side[0]).dot(normal);
+        }
     }
 
     /// Keeps the ends of a polygon that is an edge.
@@ -287,7 +289,9 @@ impl<T: Scalar> Clip<T> {
             out.push(Touch::new(dist, p - face.normal * (dist * T::lift(0.5)), *normal));
         };
         if self.polygon.len() > MAX_CONTACTS {
-            large_quadrilateral(&self.polygon).iter().for_each(|&i| push(&self.polygon[i]));
+            for i in large_quadrilateral(&self.polygon) {
+                push(&self.polygon[i]);
+            }
         } else {
             self.polygon.iter().for_each(push);
         }

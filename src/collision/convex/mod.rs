@@ -15,7 +15,7 @@ mod tangent;
 use nalgebra::{Matrix3, Vector3};
 
 use self::epa::Epa;
-use self::gjk::{Gjk, Near, Stop, gjk};
+use self::gjk::{Near, Stop, gjk};
 use self::manifold::Feature;
 pub(crate) use self::polytope::Polytope;
 pub(super) use self::separation::separation;
@@ -141,7 +141,7 @@ fn meet(pair: &mut Pair, limits: Limits, epa: &mut Epa) -> Option<Meeting> {
         for k in 0..2 {
             pair.solid[k].shape = core[k].0;
         }
-        let Gjk::Near(near) = gjk(pair, stop, reach) else { return None };
+        let near = gjk(pair, stop, reach)?;
         if near.dist > tolerance {
             return apart(&near, radius, margin);
         }
@@ -150,7 +150,7 @@ fn meet(pair: &mut Pair, limits: Limits, epa: &mut Epa) -> Option<Meeting> {
             pair.solid[k].layer = 0.5 * margin;
         }
     }
-    let Gjk::Near(near) = gjk(pair, stop, 0.0) else { return None };
+    let near = gjk(pair, stop, 0.0)?;
     if near.dist > tolerance || near.separated {
         return None;
     }

@@ -92,7 +92,7 @@ impl Polytope {
         let faces =
             [[5, 1, 3, 7], [0, 4, 6, 2], [6, 7, 3, 2], [0, 1, 5, 4], [4, 5, 7, 6], [1, 0, 2, 3]];
         let faces = faces.map(|face| face.to_vec());
-        let outward = |f: usize| Vector3::ith(f / 2, if f % 2 == 0 { 1.0 } else { -1.0 });
+        let outward = |f: usize| Vector3::ith(f / 2, if f.is_multiple_of(2) { 1.0 } else { -1.0 });
         Self::new(vert, (0..6).map(outward).collect(), &faces)
     }
 

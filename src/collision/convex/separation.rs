@@ -1,6 +1,6 @@
 //! Signed distance of two convex solids, without margins.
 
-use super::gjk::{Gjk, Stop, gjk};
+use super::gjk::{Stop, gjk};
 use super::solid::{Pair, Shape, Solid};
 use super::{Limits, Meeting, Scratch, apart, tangent};
 use crate::collision::Touch;
@@ -31,14 +31,14 @@ pub(crate) fn separation<T: Scalar>(
     for k in 0..2 {
         pair.solid[k].shape = core[k].0;
     }
-    let Gjk::Near(near) = gjk(&mut pair, stop, limits.margin + reach) else { return None };
+    let near = gjk(&mut pair, stop, limits.margin + reach)?;
     let meeting = if near.dist > stop.tolerance {
         apart(&near, radius, limits.margin)?
     } else {
         for k in 0..2 {
             pair.solid[k].shape = shape[k];
         }
-        let Gjk::Near(near) = gjk(&mut pair, stop, 0.0) else { return None };
+        let near = gjk(&mut pair, stop, 0.0)?;
         let face = scratch.epa.expand(&mut pair, &near, stop)?;
         let (x, normal, vertex) = (face.x, face.normal, face.vertex);
         Meeting { dist: -face.depth, x, normal, vertex, layer: 0.0 }

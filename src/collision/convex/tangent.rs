@@ -95,7 +95,7 @@ impl Feature {
             return Self::Straight(first, along);
         }
         let unit = |v: Vector3<f64>| v.try_normalize(1e-9 * size).unwrap_or_else(Vector3::zeros);
-        let longer = if along[0].norm() == size { 0 } else { 1 };
+        let longer = usize::from(along[0].norm() < size);
         let e = unit(along[longer]);
         let across = unit(along[1 - longer] - e * e.dot(&along[1 - longer]));
         // the point of the feature nearest to where it was found

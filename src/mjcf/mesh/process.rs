@@ -53,7 +53,9 @@ pub fn process(spec: &MeshSpec, raw: &RawMesh) -> Result<Mesh, MeshErrorKind> {
 
     // a mirrored mesh is inside out: turn the faces
     if spec.scale[0] * spec.scale[1] * spec.scale[2] <= 0.0 {
-        polygon.iter_mut().for_each(|p| p.reverse());
+        for p in &mut polygon {
+            p.reverse();
+        }
         let of_hull = hull.iter_mut().flat_map(|h| h.face.iter_mut());
         face.iter_mut().chain(of_hull).for_each(|f| f.swap(1, 2));
     }
