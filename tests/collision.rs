@@ -184,6 +184,23 @@ fn tangents_of_smooth_pairs_are_those_of_the_geometry() {
 }
 
 #[test]
+fn tangents_on_height_fields_are_those_of_the_geometry() {
+    let mut found = Vec::new();
+    for shape in SHAPES {
+        let asset = field(TOOTH);
+        let m = parse(&format!(
+            r#"<mujoco><option ccd_tolerance="1e-12" ccd_iterations="150"/><asset>{asset}</asset>
+               <worldbody><geom type="hfield" hfield="field" euler="5 7 0" pos="0 0 -0.5" margin="0.1"/>
+               <body><freejoint/><geom {shape}/></body></worldbody></mujoco>"#
+        ));
+        // the tip meets an ellipsoid where it bends most: there the differences are coarser still
+        let coarse = if shape == SHAPES[2] { 0.1 } else { 3e-2 };
+        found.append(&mut differences(&format!("field and {shape}"), &m, 3, 1e-4, coarse));
+    }
+    report(&found);
+}
+
+#[test]
 fn meshes_of_boxes_rest_like_boxes() {
     let boxes = r#"type="box" size="0.1 0.2 0.3""#;
     let mesh = r#"type="mesh" mesh="cuboid""#;
@@ -393,11 +410,77 @@ fn a_drum_stands_on_four_of_its_twelve_corners() {
     }
 }
 
+/// A height field of 5 × 5 points, 2 m × 2 m, 0.5 m high.
+fn field(elevation: &str) -> String {
+    format!(
+        r#"<hfield name="field" nrow="5" ncol="5" size="1 1 0.5 0.2" elevation="{elevation}"/>"#
+    )
+}
+
+/// A height field and a free body with a geom.
+fn on_field(elevation: &str, pose: &str, above: &str) -> Model {
+    let field = field(elevation);
+    parse(&format!(
+        r#"<mujoco><asset>{field}</asset><worldbody><geom type="hfield" hfield="field" margin="0.01"/>
+           <body {pose}><freejoint/><geom {above}/></body></worldbody></mujoco>"#
+    ))
+}
+
+/// Rises along x by 0.25.
+const SLOPE: &str = "0 .25 .5 .75 1 0 .25 .5 .75 1 0 .25 .5 .75 1 0 .25 .5 .75 1 0 .25 .5 .75 1";
+/// Flat but for a tooth in the middle.
+const TOOTH: &str = "0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0";
+
+#[test]
+fn height_fields_are_their_surface() {
+    // above the middle of a triangle of the slope z = (x + 1) / 4
+    let normal = nalgebra::Vector3::new(-0.25, 0.0, 1.0).normalize();
+    let point = nalgebra::Vector3::new(-0.65, -0.9, 0.0875);
+    for (height, number) in [(0.04, 1), (0.058, 1), (0.062, 0)] {
+        let center = point + normal * height;
+        let pose = format!(r#"pos="{} {} {}""#, center.x, center.y, center.z);
+        let m = on_field(SLOPE, &pose, r#"size="0.05""#);
+        let found = contacts(&m, &mut Data::<f64>::new(&m));
+        assert_eq!(found.len(), number, "{height}");
+        for contact in found {
+            assert!((contact.dist - (height - 0.05)).abs() < 1e-6, "{}", contact.dist);
+            assert!((contact.frame[0] - normal).norm() < 1e-5);
+            let middle = point + normal * (0.5 * contact.dist);
+            assert!((contact.pos - middle).norm() < 1e-5, "{}", contact.pos);
+        }
+    }
+    // beside the field, and below its base
+    for pose in [r#"pos="1.2 0 0""#, r#"pos="0 -1.2 0""#, r#"pos="0 0 -0.4""#] {
+        let m = on_field(SLOPE, pose, r#"size="0.15""#);
+        assert!(contacts(&m, &mut Data::<f64>::new(&m)).is_empty(), "{pose}");
+    }
+}
+
+#[test]
+fn every_shape_rests_on_the_tooth_of_a_height_field() {
+    for shape in SHAPES {
+        // half a millimetre into the tip, which is at 0.5
+        let half =
+            ["0.2", "0.3", "0.3", "0.2", "0.3"][SHAPES.iter().position(|s| *s == shape).unwrap()];
+        let z = half.parse::<f64>().unwrap() + 0.4995;
+        let m = on_field(TOOTH, &format!(r#"pos="0.001 0.002 {z}""#), shape);
+        let found = contacts(&m, &mut Data::<f64>::new(&m));
+        assert!(!found.is_empty() && found.len() <= 6, "{shape}: {}", found.len());
+        for contact in &found {
+            assert!((contact.frame[0].z - 1.0).abs() < 0.02, "{shape}: {}", contact.frame[0]);
+            assert!((contact.dist + 0.0005).abs() < 4e-4, "{shape}: {}", contact.dist);
+        }
+    }
+}
+
 #[test]
 fn degenerate_poses_give_finite_contacts() {
     let plane = r#"type="plane" size="1 1 1""#;
     let fixed = PAIRS.iter().map(|&(a, b)| (SHAPES[a], SHAPES[b]));
     let fixed = fixed.chain(SHAPES.iter().map(|&shape| (plane, shape)));
+    let field = r#"type="hfield" hfield="field""#;
+    let fixed = fixed.chain(SHAPES.iter().map(|&shape| (field, shape)));
+    let asset = self::field(TOOTH);
     let poses = [
         "",
         r#"euler="90 0 0""#,
@@ -410,8 +493,8 @@ fn degenerate_poses_give_finite_contacts() {
     ];
     for ((a, b), pose) in fixed.flat_map(|pair| poses.map(|pose| (pair, pose))) {
         let m = parse(&format!(
-            r#"<mujoco><worldbody><geom {a}/><body {pose}><freejoint/><geom {b}/></body></worldbody>
-               </mujoco>"#
+            r#"<mujoco><asset>{asset}</asset><worldbody><geom {a}/><body {pose}><freejoint/>
+               <geom {b}/></body></worldbody></mujoco>"#
         ));
         let d = Data::<f64>::new(&m);
         let dx = vec![Dual::<1>::from_parts(|k| [0.0, 1.0][k]); 2 * m.nv];

@@ -120,7 +120,7 @@ fn find_candidates<T: Scalar>(
             push_pair(m, d, next, out);
             next += 1;
         }
-        if m.exclude_signature.iter().any(|&s| signature_of(s) == signature) {
+        if m.exclude_signature.binary_search_by_key(&signature, |&s| signature_of(s)).is_ok() {
             continue;
         }
         let named = |a: usize, b: usize| {

@@ -132,8 +132,8 @@ impl Epa {
                 }
                 break;
             }
-            let id = self.vertex[w].id;
-            if discrete && self.vertex[..w].iter().any(|v| v.id == id) {
+            let last = &self.vertex[w];
+            if discrete && self.vertex[..w].iter().any(|v| pair.repeats(v, last)) {
                 break;
             }
             self.cut(new, w);

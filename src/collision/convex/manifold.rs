@@ -45,13 +45,6 @@ pub(crate) struct Round {
     pub(crate) ends: bool,
 }
 
-impl Round {
-    /// Distance of the surface from the line by which a contact is found \[m\].
-    fn offset(&self) -> f64 {
-        if self.ends { self.radius } else { 0.0 }
-    }
-}
-
 /// Memory of the clipping.
 #[derive(Clone, Debug)]
 pub(crate) struct Clip<T: Scalar> {
@@ -112,16 +105,19 @@ impl<T: Scalar> Feature<'_, T> {
         around.filter(move |_| other.is_none()).chain(other)
     }
 
-    /// The ends of the line of a round side that is nearest to a face with a given normal.
-    fn line(&self, round: &Round, normal: &Vector3<T>) -> [Vector3<T>; 2] {
+    /// The ends of the line of a round side that touches a face with a given normal: of a cylinder the one nearest
+    /// to the face, of a capsule the one in the direction `outward`, in which both are nearest.
+    fn line(&self, round: &Round, normal: &Vector3<T>, outward: &Vector3<T>) -> [Vector3<T>; 2] {
+        let radius = T::lift(round.radius);
         let inward = self.placed.mat.tr_mul(&-normal);
         let out = if round.ends {
-            Vector3::zeros()
+            outward * radius
         } else {
-            Vector3::new(inward.x, inward.y, T::zero()).normalize() * T::lift(round.radius)
+            let across = Vector3::new(inward.x, inward.y, T::zero());
+            self.placed.mat * (across * (radius / across.norm_squared().sqrt()))
         };
         [round.half, -round.half]
-            .map(|z| self.placed.pos + self.placed.mat * (out + Vector3::z() * T::lift(z)))
+            .map(|z| self.placed.pos + self.placed.mat * (Vector3::z() * T::lift(z)) + out)
     }
 
     /// Corners of a face in the world, clockwise from outside.
@@ -137,13 +133,14 @@ pub(crate) fn many<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     [a, b]: [&Feature<T>; 2],
-    normal: &Vector3<f64>,
+    normal: &Vector3<T>,
     clip: &mut Clip<T>,
 ) -> bool {
+    let along = normal.map(Scalar::re);
     let (mat_a, mat_b) = (a.mat(), b.mat());
     let normal_a = |f: usize| mat_a * a.shape.normal[f];
     let normal_b = |f: usize| mat_b * b.shape.normal[f];
-    let (faces_a, faces_b) = (a.faces(normal), b.faces(&-normal));
+    let (faces_a, faces_b) = (a.faces(&along), b.faces(&-along));
 
     // two faces: the most opposed
     let pairs = faces_a.clone().flat_map(|i| faces_b.clone().map(move |j| (i, j)));
@@ -158,17 +155,15 @@ pub(crate) fn many<T: Scalar>(
         clip.cut(&first);
         clip.project(&first);
         let face = Plane { point: b.point(b.shape.face(j)[0]), normal: second };
-        return clip.contacts(out, margin, &face, &-second, None);
+        return clip.contacts(out, margin, &face, &-second, false);
     }
 
     // an edge on a face
     if let Some((end, f)) = flattest(a, &mat_a, faces_b, normal_b) {
-        let normal = b.normal(f);
-        return clip.edge_on_face(out, margin, [a, b], end, f, &-normal);
+        return clip.edge_on_face(out, margin, [a, b], (end, f), normal, -T::one());
     }
     if let Some((end, f)) = flattest(b, &mat_b, faces_a, normal_a) {
-        let normal = a.normal(f);
-        return clip.edge_on_face(out, margin, [b, a], end, f, &normal);
+        return clip.edge_on_face(out, margin, [b, a], (end, f), &-normal, T::one());
     }
     false
 }
@@ -209,27 +204,27 @@ struct Plane<T: Scalar> {
 }
 
 impl<T: Scalar> Clip<T> {
-    /// Contacts of an edge, by its other end, on a face.
+    /// Contacts of an edge, given by its other end, on a face; `outward` points from the edge's solid to the face's,
+    /// and `sign` times the normal of the face is that of the contacts.
     fn edge_on_face(
         &mut self,
         out: &mut Vec<Touch<T>>,
         margin: f64,
         [edge, face]: [&Feature<T>; 2],
-        end: usize,
-        f: usize,
-        normal: &Vector3<T>,
+        (end, f): (usize, usize),
+        outward: &Vector3<T>,
+        sign: T,
     ) -> bool {
         face.loop_points(f, &mut self.side);
         let plane = Plane { point: self.side[0], normal: face.normal(f) };
         let ends = match &edge.round {
-            Some(round) => edge.line(round, &plane.normal),
+            Some(round) => edge.line(round, &plane.normal, outward),
             None => [edge.point(edge.vertex[0]), edge.point(end)],
         };
         self.polygon.clear();
         self.polygon.extend(ends);
         self.cut(&plane.normal);
-        let offset = edge.round.map_or(0.0, |round| round.offset());
-        self.contacts(out, margin, &plane, normal, Some(offset))
+        self.contacts(out, margin, &plane, &(plane.normal * sign), true)
     }
 
     /// Clips the polygon by the sides of a face with the given normal.
@@ -273,25 +268,23 @@ impl<T: Scalar> Clip<T> {
     }
 
     /// Contacts between a face and the corners of the polygon that are at most `margin` above it, four at most;
-    /// two at most if the polygon is an edge, there and back, thickened by a radius. False if there is none.
+    /// two at most if the polygon is an edge, there and back. False if there is none.
     fn contacts(
         &mut self,
         out: &mut Vec<Touch<T>>,
         margin: f64,
         face: &Plane<T>,
         normal: &Vector3<T>,
-        edge: Option<f64>,
+        is_edge: bool,
     ) -> bool {
-        let radius = T::lift(edge.unwrap_or(0.0));
         let height = |p: &Vector3<T>| (p - face.point).dot(&face.normal);
-        self.polygon.retain(|p| (height(p) - radius).re() <= margin);
-        if edge.is_some() {
+        self.polygon.retain(|p| height(p).re() <= margin);
+        if is_edge {
             self.keep_ends();
         }
         let mut push = |p: &Vector3<T>| {
-            let height = height(p);
-            let pos = p - face.normal * ((height + radius) * T::lift(0.5));
-            out.push(Touch::new(height - radius, pos, *normal));
+            let dist = height(p);
+            out.push(Touch::new(dist, p - face.normal * (dist * T::lift(0.5)), *normal));
         };
         if self.polygon.len() > MAX_CONTACTS {
             large_quadrilateral(&self.polygon).iter().for_each(|&i| push(&self.polygon[i]));

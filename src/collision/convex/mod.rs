@@ -83,28 +83,25 @@ pub(crate) fn convex_convex<T: Scalar>(
     };
     let mut pair = Pair { solid: [solid(0), solid(1)] };
     let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
-    if limits.many {
-        if let [Some(first), Some(second)] = shape.map(|s| s.faces()) {
-            let ids = [0, 1].map(|k| meeting.vertex.map(|v| v.id[k].unwrap_or(0)));
-            let feature = |k: usize, (shape, round)| Feature {
-                shape,
-                placed: placed[k],
-                vertex: &ids[k],
-                round,
-            };
-            let (a, b) = (feature(0, first), feature(1, second));
-            if manifold::many(out, limits.margin, [&a, &b], &meeting.normal, &mut scratch.clip) {
-                return;
-            }
-        }
-    }
-    out.push(if T::ORDER == 0 {
+    let single = if T::ORDER == 0 {
         let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
         Touch::new(T::lift(meeting.dist), lift3(&pos), lift3(&meeting.normal))
     } else {
         let offset = shape.map(|s| s.core().1 + meeting.layer);
         tangent::evaluate(&pair.solid, &placed, &meeting, offset)
-    });
+    };
+    if limits.many
+        && let [Some(first), Some(second)] = shape.map(|s| s.faces())
+    {
+        let ids = [0, 1].map(|k| meeting.vertex.map(|v| v.id[k].unwrap_or(0)));
+        let feature =
+            |k: usize, (shape, round)| Feature { shape, placed: placed[k], vertex: &ids[k], round };
+        let (a, b) = (feature(0, first), feature(1, second));
+        if manifold::many(out, limits.margin, [&a, &b], &single.normal, &mut scratch.clip) {
+            return;
+        }
+    }
+    out.push(single);
 }
 
 /// A prism of a height field and a convex solid, at most one contact, all in the frame of the prism: `placed` is

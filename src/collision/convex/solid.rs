@@ -173,6 +173,12 @@ impl Pair<'_> {
         self.solid.iter().all(|s| s.layer == 0.0 && s.shape.is_discrete())
     }
 
+    /// True if two supports are the same vertices. Those of prisms have no numbers in MuJoCo, so they count as
+    /// the same; a deep search in a height field ends earlier for that, at a smaller depth.
+    pub(crate) fn repeats(&self, v: &Vertex, w: &Vertex) -> bool {
+        (0..2).all(|k| matches!(self.solid[k].shape, Shape::Prism(_)) || v.id[k] == w.id[k])
+    }
+
     /// Points inside of both.
     pub(crate) fn centers(&self) -> [Vector3<f64>; 2] {
         [self.solid[0].center(), self.solid[1].center()]
