@@ -26,7 +26,7 @@ pub(super) fn diag_approx<T: Scalar>(m: &Model, contacts: &[Contact<T>], efc: &m
             EfcType::FrictionDof => rows[0] = T::lift(m.dof_invweight0[id]),
             EfcType::LimitJoint => rows[0] = T::lift(m.dof_invweight0[m.jnt_dofadr[id]]),
             EfcType::FrictionTendon | EfcType::LimitTendon => {
-                rows[0] = T::lift(m.tendon_invweight0[id])
+                rows[0] = T::lift(m.tendon_invweight0[id]);
             }
             kind => contact_weights(m, kind, &contacts[id], rows),
         }

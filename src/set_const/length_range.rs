@@ -116,7 +116,9 @@ fn extreme(
     let mut found: Option<[f64; 2]> = None;
     while d.time < options.inttotal {
         let decay = (-m.opt.timestep / options.timeconst.max(0.01)).exp();
-        d.qvel.iter_mut().for_each(|v| *v *= decay);
+        for v in &mut d.qvel {
+            *v *= decay;
+        }
         fwd_position(m, d);
         let length = d.actuator_length[a];
         pull(m, d, a, side, options);
