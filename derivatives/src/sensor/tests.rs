@@ -215,7 +215,9 @@ fn closed_form(m: &Model, d: &Data<f64>) -> Vec<f64> {
     mjd_sensors(m, &d, &mut out);
     let first = out.block.clone();
     mjd_sensors(m, &d, &mut out);
-    assert_eq!(out.block, first);
+    // rows that the closed form does not cover are not numbers
+    let same = out.block.iter().zip(&first).all(|(x, y)| x == y || x.is_nan() && y.is_nan());
+    assert!(same, "two evaluations differ");
     out.block
 }
 
