@@ -227,7 +227,7 @@ fn dual_steps_in_contact_match_extrapolated_differences() {
                 // differences at 4h, 2h, h, extrapolated twice; smaller steps until they settle: impedances turn within
                 // fractions of a millimetre
                 let settled = [2e-5, 5e-6, 1e-6].into_iter().find_map(|h| {
-                    let mut difference = |h: f64| {
+                    let difference = |h: f64| {
                         let ((plus, z1), (minus, z2)) = (along(h), along(-h));
                         let mut out = vec![0.0; ndx(&m)];
                         plus.boxminus(&m, &minus, 2.0 * h, &mut out);
