@@ -1,5 +1,6 @@
 //! Inverse dynamics: the force that gives an acceleration.
 
+use nalgebra::Vector3;
 use thiserror::Error;
 
 use crate::data::Data;
@@ -11,6 +12,7 @@ use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
 use crate::sensor::{sensor_acc, sensor_pos, sensor_vel};
 use crate::smooth::qderiv::mjd_smooth_vel;
+use crate::smooth::jacobian::apply_ft;
 use crate::smooth::{actuation, mul_m, poly};
 use crate::solver::inverse_constraint;
 use crate::status::StepError;
@@ -84,6 +86,35 @@ pub fn inverse<T: Scalar>(m: &Model, d: &mut Data<T>) -> Result<(), InverseError
     }
     d.qfrc_inverse = force;
     Ok(())
+}
+
+/// How far inverse dynamics, at the acceleration that forward dynamics has found, is from the forces that went in: norms of
+/// the differences of constraint forces and of applied forces [N, N·m]. Zero but for rounding and for what the constraint
+/// solver left; a check of a solver's settings.
+///
+/// - reads  everything that `forward` writes
+///
+/// # Errors
+/// As [`inverse`].
+///
+/// Source: MuJoCo `mj_compareFwdInv`, flag `fwdinv`.
+pub fn compare_forward_inverse(m: &Model, d: &Data<f64>) -> Result<[f64; 2], InverseError> {
+    let mut applied: Vec<f64> =
+        d.qfrc_applied.iter().zip(&d.qfrc_actuator).map(|(x, y)| x + y).collect();
+    for b in m.bodies_base_to_tip() {
+        let [fx, fy, fz, tx, ty, tz] = d.xfrc_applied[b];
+        let (force, torque) = (Vector3::new(fx, fy, fz), Vector3::new(tx, ty, tz));
+        apply_ft(m, d, &force, &torque, &d.xipos[b], b, &mut applied);
+    }
+    let mut back = d.clone();
+    inverse(m, &mut back)?;
+    let distance = |x: &[f64], y: &[f64]| {
+        x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+    };
+    Ok([
+        distance(&d.qfrc_constraint, &back.qfrc_constraint),
+        distance(&applied, &back.qfrc_inverse),
+    ])
 }
 
 /// `force` (nv) += h D q̈, D the derivative of the damping force of each degree of freedom.

@@ -211,7 +211,7 @@ fn constrained() -> Vec<(Model, Data<f64>)> {
     for state in ["s0", "s1", "s2", "s3"] {
         all.push(with_all_equalities("limits_frictionloss", state));
         let (mut m, mut d) = with_all_equalities("equality_constraints", state);
-        // a distance between the first and the last geom, which the loader does not know yet
+        // a distance between the first and the last geom
         m.neq += 1;
         m.eq_type.push(EqType::Distance);
         m.eq_objtype.push(ObjType::Unknown);

@@ -17,3 +17,6 @@ pub mod rk4_on_manifolds {}
 
 #[doc = include_str!("006-five-ways-to-differentiate.md")]
 pub mod five_ways_to_differentiate {}
+
+#[doc = include_str!("007-contact.md")]
+pub mod contact {}

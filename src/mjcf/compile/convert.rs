@@ -28,7 +28,7 @@ convert!(cam_mode, spec::CamLightMode => model::CamMode {
 });
 
 convert!(eq_type, spec::EqualityType => model::EqType {
-    Connect => Connect, Weld => Weld, Joint => Joint, Tendon => Tendon,
+    Connect => Connect, Weld => Weld, Joint => Joint, Tendon => Tendon, Distance => Distance,
 });
 
 convert!(dyn_type, spec::DynType => model::DynType {

@@ -62,8 +62,7 @@ fn numbers(spec: &EqualitySpec) -> [f64; 12] {
                 data[WELD_QUAT].iter_mut().for_each(|x| *x /= norm);
             }
         }
-        EqualityType::Connect | EqualityType::Weld | EqualityType::Joint | EqualityType::Tendon => {
-        }
+        _ => {}
     }
     data
 }
@@ -77,6 +76,7 @@ fn objects(
     let (index, attr) = match (spec.kind, spec.objtype) {
         (EqualityType::Joint, _) => (&names.joint, "joint"),
         (EqualityType::Tendon, _) => (&names.tendon, "tendon"),
+        (EqualityType::Distance, _) => (&names.geom, "geom"),
         (EqualityType::Connect | EqualityType::Weld, ObjType::Site) => (&names.site, "site"),
         (EqualityType::Connect | EqualityType::Weld, _) => (&names.body, "body"),
     };

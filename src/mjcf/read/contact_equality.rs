@@ -71,8 +71,11 @@ fn read_equality(node: Node, class: &EqualitySpec) -> Result<EqualitySpec, MjcfE
             read_coupling(node, &mut eq, "tendon1", "tendon2")?;
         }
         "distance" => {
-            let message = "distance constraints were removed in MuJoCo 2.2.2";
-            return Err(node.error(MjcfErrorKind::Unsupported, message));
+            (eq.kind, eq.objtype) = (EqualityType::Distance, ObjType::Geom);
+            node.required_text("geom1")?.clone_into(&mut eq.name1);
+            node.required_text("geom2")?.clone_into(&mut eq.name2);
+            eq.data = [0.0; 12];
+            node.scalar("distance", &mut eq.data[0])?;
         }
         _ => return Err(node.unsupported("deformables (`flex` constraints) are")),
     }

@@ -352,6 +352,7 @@ static EQUALITY: Rule = group(&[
     ("weld", Any, &WELD),
     ("joint", Any, &leaf(&["name class", EQUALITY_ATTRS, "joint1 joint2 polycoef"])),
     ("tendon", Any, &leaf(&["name class", EQUALITY_ATTRS, "tendon1 tendon2 polycoef"])),
+    ("distance", Any, &leaf(&["name class", EQUALITY_ATTRS, "geom1 geom2 distance"])),
     ("flex", Any, &leaf(&["name class", EQUALITY_ATTRS, "flex"])),
     ("flexstrain", Any, &leaf(&["name class", EQUALITY_ATTRS, "flex cell"])),
 ]);

@@ -78,6 +78,8 @@ pub enum EqualityType {
     Joint,
     /// A tendon length follows a polynomial of another, or stays constant.
     Tendon,
+    /// The centres of two geoms keep a distance. MuJoCo had it before 2.2.2.
+    Distance,
 }
 
 /// An equality constraint (`mjsEquality`).
