@@ -172,11 +172,7 @@ pub fn ray_meets_site<T: Scalar>(
 }
 
 /// Real components of a world point in a frame.
-fn local_point<T: Scalar>(
-    pos: &Vector3<T>,
-    mat: &Matrix3<T>,
-    point: &Vector3<T>,
-) -> Vector3<f64> {
+fn local_point<T: Scalar>(pos: &Vector3<T>, mat: &Matrix3<T>, point: &Vector3<T>) -> Vector3<f64> {
     mat.map(Scalar::re).tr_mul(&(point - pos).map(Scalar::re))
 }
 

@@ -37,9 +37,7 @@ pub(super) fn crossing(kind: GeomType, size: &Vector3<f64>, ray: &Ray<f64>) -> O
             first(quadric_crossings(ray, origin, size.map(|r| 1.0 / (r * r)), 1.0))
         }
         GeomType::Cylinder => cylinder(size, ray),
-        GeomType::Box => {
-            box_crossings(&origin, size, ray).into_iter().fold(None, nearer)
-        }
+        GeomType::Box => box_crossings(&origin, size, ray).into_iter().fold(None, nearer),
         GeomType::Hfield | GeomType::Mesh | GeomType::Sdf => None,
     }
 }

@@ -83,7 +83,8 @@ pub(super) fn write<T: Scalar>(m: &Model, d: &Data<T>, i: usize, out: &mut [T]) 
         _ => Reduce::None,
     };
     let width: usize = selected(data).sum();
-    let found = (0..d.contact.len()).filter(|&c| matching(m, d, i, &d.contact[c]).is_some()).count();
+    let found =
+        (0..d.contact.len()).filter(|&c| matching(m, d, i, &d.contact[c]).is_some()).count();
     if found == 0 || width == 0 {
         return;
     }

@@ -58,9 +58,8 @@ fn limit<T: Scalar>(d: &Data<T>, kind: EfcType, id: usize) -> Values<T> {
 /// The point of an object that is inside a site or not: of a body without mass whose subtree has some, the centre of mass
 /// of that.
 fn inside_point<T: Scalar>(m: &Model, d: &Data<T>, kind: ObjType, id: usize) -> Vector3<T> {
-    let hollow = |b: usize| {
-        b != WORLD && m.body_mass[b] < MINVAL && m.body_subtreemass[b] >= MINVAL
-    };
+    let hollow =
+        |b: usize| b != WORLD && m.body_mass[b] < MINVAL && m.body_subtreemass[b] >= MINVAL;
     if kind == ObjType::Body && hollow(id) {
         d.subtree_com[id]
     } else {

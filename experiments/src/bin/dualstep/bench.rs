@@ -204,11 +204,7 @@ fn measure(
 }
 
 /// The golden state to start from, if one is asked for.
-fn golden_start(
-    arguments: &Arguments,
-    m: &Model,
-    name: &str,
-) -> Result<Option<Data<f64>>, String> {
+fn golden_start(arguments: &Arguments, m: &Model, name: &str) -> Result<Option<Data<f64>>, String> {
     let Some(folder) = &arguments.golden else { return Ok(None) };
     let golden = Golden::load(&folder.join(name.replace('/', "__"))).map_err(|e| e.to_string())?;
     let mut start = Data::new(m);
