@@ -5,6 +5,7 @@
 //! and that of M â are taken together as inverse dynamics at fixed acceleration ([`crate::smooth`]); velocities
 //! follow by v⁺ = v + h â, positions by the derivative of q ⊕ h v⁺ ([`crate::quat`]).
 
+use dualstep::constraint::may_have_rows;
 use dualstep::forward::{Outputs, Reuse, check_acceleration, check_input, forward_skip};
 use dualstep::integrate::{damps_implicitly, stiffness};
 use dualstep::linalg::tree_ldl;
@@ -15,23 +16,16 @@ use dualstep::{Data, Model};
 
 use crate::actuator::next_activation_derivative;
 use crate::columns::{Segment, Wanted, ncolumns, segments};
+use crate::constraint::{ConstraintDeriv, mjd_constraint};
 use crate::finite_diff::FdConfig;
 use crate::implicit::ImplicitWorkspace;
 use crate::kinks;
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
-use crate::sensor::{SensorDeriv, mjd_sensors, mjd_sensors_from};
+use crate::sensor::{SensorDeriv, feels_constraints, mjd_sensors, mjd_sensors_from};
 use crate::smooth::{SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
-
-/// What the closed form does not cover at a state for which forward dynamics has been computed; none if it covers
-/// all of A and B.
-///
-/// It covers everything but active rows of constraints: limits and contacts that are apart cost nothing.
-pub fn coverage(d: &Data<f64>) -> Option<Feature> {
-    (d.efc.nefc > 0).then_some(Feature::Constraints)
-}
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
 #[derive(Debug)]
@@ -61,6 +55,18 @@ pub struct AnalyticWorkspace {
     rk4: Option<Rk4Workspace>,
     /// If C and D are wanted.
     sensors: Option<SensorDeriv<f64>>,
+    /// If there can be constraints.
+    constraint: Option<Box<Constrained>>,
+}
+
+/// What constraints need beside the rest.
+#[derive(Debug)]
+struct Constrained {
+    deriv: ConstraintDeriv,
+    /// ∂qacc/∂(q, v, act, u), the columns that are wanted (nv × n).
+    acceleration: Vec<f64>,
+    /// Of the smooth forces at `qacc`, then of `qfrc_constraint` (nv × n).
+    force: Vec<f64>,
 }
 
 impl AnalyticWorkspace {
@@ -91,6 +97,10 @@ impl AnalyticWorkspace {
             implicit: (m.opt.integrator.needs_qDeriv())
                 .then(|| Box::new(ImplicitWorkspace::new(m))),
             sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::new(m)),
+            constraint: may_have_rows(m).then(|| {
+                let (acceleration, force) = (vec![0.0; m.nv * n], vec![0.0; m.nv * n]);
+                Box::new(Constrained { deriv: ConstraintDeriv::new(m), acceleration, force })
+            }),
             wanted,
         }
     }
@@ -122,6 +132,20 @@ pub fn mjd_transition_analytic_into(
     w: &mut AnalyticWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
+    match linearize(m, d, w, transition)? {
+        Some(feature) => Err(TransitionError::NotCovered { feature }),
+        None => Ok(()),
+    }
+}
+
+/// As [`mjd_transition_analytic_into`]; where only C and D are not covered they stay as they were, and the feature is
+/// returned.
+pub(crate) fn linearize(
+    m: &Model,
+    d: &Data<f64>,
+    w: &mut AnalyticWorkspace,
+    transition: &mut Transition,
+) -> Result<Option<Feature>, TransitionError> {
     w.d.set_state_from(d);
     // sensors need the acceleration of the state, A and B that over the step
     let outputs = if w.sensors.is_some() { Outputs::All } else { Outputs::State };
@@ -131,32 +155,32 @@ pub fn mjd_transition_analytic_into(
     if outputs.include_qacc(m, &w.d) {
         check_acceleration(&w.d.qacc).map_err(TransitionError::Step)?;
     }
-    if let Some(feature) = coverage(&w.d) {
-        return Err(TransitionError::NotCovered { feature });
-    }
     w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
     kinks::mark(m, &w.d, &FdConfig::default().eps, &mut w.columns);
     if w.wanted.state {
         state(m, d, w, transition)?;
     }
-    if let Some(sensors) = &mut w.sensors {
-        // where the step's acceleration is that of the state, so are the derivatives of the forces
-        if w.wanted.state && w.implicit.is_none() && w.rk4.is_none() && !implicit_forces(m) {
-            mjd_sensors_from(m, &w.d, &w.smooth, sensors);
-        } else {
-            mjd_sensors(m, &w.d, sensors);
-        }
-        let all = sensors.block.chunks_exact(ncolumns(m).max(1));
-        for (i, row) in all.enumerate() {
-            for &column in &w.wanted.columns {
-                *transition.sensor_entry(i, column) = row[column];
-            }
-        }
+    let Some(sensors) = &mut w.sensors else { return Ok(None) };
+    if w.d.efc.nefc > 0 && feels_constraints(m) {
+        return Ok(Some(Feature::ConstraintSensors));
+    }
+    // where the step's acceleration is that of the state, so are the derivatives of the forces
+    let same = w.wanted.state && w.implicit.is_none() && w.rk4.is_none() && !implicit_forces(m);
+    if same && w.d.efc.nefc == 0 {
+        mjd_sensors_from(m, &w.d, &w.smooth, sensors);
+    } else {
+        mjd_sensors(m, &w.d, sensors);
+    }
+    let all = sensors.block.chunks_exact(ncolumns(m).max(1));
+    for (i, row) in all.enumerate() {
         for &column in &w.wanted.columns {
-            transition.sensor_columns[column] = w.columns[column];
+            *transition.sensor_entry(i, column) = row[column];
         }
     }
-    Ok(())
+    for &column in &w.wanted.columns {
+        transition.sensor_columns[column] = w.columns[column];
+    }
+    Ok(None)
 }
 
 /// A and B.
@@ -178,6 +202,10 @@ fn state(
         return Ok(());
     }
     let n = w.wanted.columns.len();
+    let constrained = w.d.efc.nefc > 0;
+    if constrained {
+        constrain(m, w)?;
+    }
     if let Some(implicit) = &mut w.implicit {
         for i in 0..m.nv {
             w.acc[i] = w.d.qfrc_smooth[i] + w.d.qfrc_constraint[i];
@@ -188,9 +216,17 @@ fn state(
         mjd_smooth(m, &w.d, &w.acc, &mut w.smooth);
         implicit.second_order(m, &w.d, &w.acc, &mut w.smooth);
         w.smooth.gather(m, &w.wanted.columns, &mut w.block);
+        if let Some(c) = w.constraint.as_ref().filter(|_| constrained) {
+            add(&mut w.block, &c.force);
+        }
         implicit.solve_many(m, &mut w.block, n);
         for x in &mut w.block {
             *x *= m.opt.timestep;
+        }
+    } else if let Some(c) = w.constraint.as_ref().filter(|_| constrained && !implicit_forces(m)) {
+        w.acc.copy_from_slice(&w.d.qacc);
+        for (to, from) in w.block.iter_mut().zip(&c.acceleration) {
+            *to = m.opt.timestep * from;
         }
     } else {
         acceleration(m, w);
@@ -198,6 +234,9 @@ fn state(
         mjd_smooth(m, &w.d, &w.acc, &mut w.smooth);
         w.smooth.gather(m, &w.wanted.columns, &mut w.block);
         diagonal_slopes(m, w);
+        if let Some(c) = w.constraint.as_ref().filter(|_| constrained) {
+            add(&mut w.block, &c.force);
+        }
         // h H⁻¹ = L⁻¹ (h D⁻¹) L⁻ᵀ
         for x in &mut w.H_inv {
             *x *= m.opt.timestep;
@@ -206,6 +245,49 @@ fn state(
     }
     assemble(m, w, transition);
     Ok(())
+}
+
+fn add(to: &mut [f64], from: &[f64]) {
+    for (x, y) in to.iter_mut().zip(from) {
+        *x += y;
+    }
+}
+
+/// Derivatives of `qacc`, and, where the step has another acceleration, of `qfrc_constraint` = M qacc + bias − τ: with
+/// −∂r/∂x of the smooth forces at fixed `qacc`, ∂qfrc_constraint = ∂r/∂x + M ∂qacc.
+fn constrain(m: &Model, w: &mut AnalyticWorkspace) -> Result<(), TransitionError> {
+    let (columns, n) = (&w.wanted.columns, w.wanted.columns.len());
+    let Some(c) = &mut w.constraint else { return Ok(()) };
+    mjd_smooth(m, &w.d, &w.d.qacc, &mut w.smooth);
+    let implicit = w.implicit.is_some() || implicit_forces(m);
+    if implicit {
+        w.smooth.gather(m, columns, &mut c.force);
+    }
+    let SmoothDeriv { dq, dv, .. } = &mut w.smooth;
+    mjd_constraint(m, &w.d, &mut c.deriv, dq, dv)?;
+    w.smooth.gather(m, columns, &mut c.acceleration);
+    c.deriv.solve_many(&mut c.acceleration, n);
+    if implicit {
+        c.force.iter_mut().for_each(|x| *x = -*x);
+        for i in 0..m.nv {
+            let (adr, last) = (m.M_rowadr[i], m.M_rowadr[i] + m.M_rownnz[i] - 1);
+            for e in adr..=last {
+                let j = m.M_colind[e];
+                axpy(w.d.qM[e], &c.acceleration[j * n..(j + 1) * n], &mut c.force[i * n..][..n]);
+                if e < last {
+                    axpy(w.d.qM[e], &c.acceleration[i * n..(i + 1) * n], &mut c.force[j * n..][..n]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// y += s x.
+fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += s * x;
+    }
 }
 
 /// Copies rows of the wanted columns to [A B], from row `first` on; the row after the last.

@@ -32,7 +32,7 @@ struct Worker {
 #[derive(Debug)]
 pub struct DualWorkspace {
     wanted: Wanted,
-    why: Reason,
+    pub(crate) why: Reason,
     /// Kinks at the state.
     columns: Vec<Column>,
     workers: Vec<Worker>,

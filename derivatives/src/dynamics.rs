@@ -3,6 +3,7 @@
 //! Forward dynamics solves r(q, v, a, act, u) = M a + bias − passive − actuator − applied = 0 for the acceleration a,
 //! so that ∂a/∂x = −M⁻¹ ∂r/∂x at fixed a.
 
+use dualstep::constraint::may_have_rows;
 use dualstep::forward::forward_dynamics;
 use dualstep::integrate::integrate_pos;
 use dualstep::linalg::tree_ldl;
@@ -10,6 +11,8 @@ use dualstep::{Data, Model, Scalar, StepError};
 use num_dual::Dual64;
 
 use crate::columns::ncolumns;
+use crate::constraint::{ConstraintDeriv, mjd_constraint};
+use crate::matrices::TransitionError;
 use crate::smooth::{SmoothDeriv, minus_inverse, mjd_smooth};
 
 /// Derivatives of inverse dynamics, and the scratch to compute them, allocated once.
@@ -66,6 +69,8 @@ pub struct AccelerationDeriv<T: Scalar> {
     /// ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
     pub block: Vec<T>,
     forces: SmoothDeriv<T>,
+    /// If there can be constraints.
+    constraint: Option<Box<ConstraintDeriv>>,
     /// All columns.
     columns: Vec<usize>,
 }
@@ -76,19 +81,52 @@ impl<T: Scalar> AccelerationDeriv<T> {
         Self {
             block: vec![T::zero(); m.nv * ncolumns(m)],
             forces: SmoothDeriv::new(m),
+            constraint: may_have_rows(m).then(|| Box::new(ConstraintDeriv::new(m))),
             columns: (0..ncolumns(m)).collect(),
         }
     }
 }
 
-/// ∂qacc/∂(q, v, act, u) of forward dynamics: −M⁻¹ ∂r/∂x at fixed acceleration.
+/// ∂qacc/∂(q, v, act, u) of forward dynamics: −H⁻¹ ∂r/∂x at fixed acceleration, H = M + JᵀSJ.
+///
+/// - reads  everything that `forward` writes
+/// - writes `out.block` \[1/s², 1/s, …\]
+///
+/// # Errors
+/// Constraints are active that the closed form does not cover, or H is not positive definite.
+///
+/// Source: Carpentier and Mansard 2018, eq. 10; with constraints [`crate::constraint`]. Cost O(nv² · depth), O(nv³)
+/// with constraints.
+pub fn mjd_acceleration(
+    m: &Model,
+    d: &Data<f64>,
+    out: &mut AccelerationDeriv<f64>,
+) -> Result<(), TransitionError> {
+    let Some(constraint) = out.constraint.as_mut().filter(|_| d.efc.nefc > 0) else {
+        mjd_smooth_acceleration(m, d, out);
+        return Ok(());
+    };
+    mjd_smooth(m, d, &d.qacc, &mut out.forces);
+    let SmoothDeriv { dq, dv, .. } = &mut out.forces;
+    mjd_constraint(m, d, constraint, dq, dv)?;
+    out.forces.gather(m, &out.columns, &mut out.block);
+    constraint.solve_many(&mut out.block, ncolumns(m));
+    Ok(())
+}
+
+/// As [`mjd_acceleration`], of dynamics without constraints, on any scalar: ∂qacc_smooth/∂(q, v, act, u) where `qacc` is
+/// `qacc_smooth`.
 ///
 /// - reads  everything that `forward` writes
 /// - writes `out.block` \[1/s², 1/s, …\]
 ///
 /// Source: Carpentier and Mansard 2018, eq. 10. Cost O(nv² · depth).
-pub fn mjd_acceleration<T: Scalar>(m: &Model, d: &Data<T>, out: &mut AccelerationDeriv<T>) {
-    mjd_smooth(m, d, &d.qacc, &mut out.forces);
+pub fn mjd_smooth_acceleration<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    out: &mut AccelerationDeriv<T>,
+) {
+    mjd_smooth(m, d, &d.qacc_smooth, &mut out.forces);
     out.forces.gather(m, &out.columns, &mut out.block);
     tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ncolumns(m));
 }
@@ -124,7 +162,7 @@ impl HessianDeriv {
 /// second derivative along the curve is `block · δ`, which is what Taylor's formula needs; mixed second derivatives
 /// are symmetric only up to the first derivative along the commutator of their rotations.
 ///
-/// Source: [`mjd_acceleration`] on dual numbers. Cost: about three of it.
+/// Source: [`mjd_smooth_acceleration`] on dual numbers. Cost: about three of it.
 ///
 /// # Errors
 /// If the dynamics cannot be evaluated at the state.
@@ -154,7 +192,7 @@ pub fn mjd_smooth_hessian(
         }
     }
     forward_dynamics(m, &mut out.d)?;
-    mjd_acceleration(m, &out.d, &mut out.acceleration);
+    mjd_smooth_acceleration(m, &out.d, &mut out.acceleration);
     for (x, y) in out.block.iter_mut().zip(&out.acceleration.block) {
         *x = y.eps;
     }

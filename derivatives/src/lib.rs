@@ -36,6 +36,7 @@ pub mod columns;
 pub mod quat;
 pub mod rne_pos;
 pub mod smooth;
+pub mod constraint;
 pub mod actuator;
 pub mod dynamics;
 pub mod sensor;
@@ -56,7 +57,7 @@ pub use check::{fd_convergence_check, max_relative_error, validate_analytical_vs
 pub use dual::mjd_transition_dual;
 pub use dualstep::smooth::qderiv::{QDeriv, mjd_smooth_vel};
 pub use dynamics::{
-    AccelerationDeriv, HessianDeriv, InverseDeriv, mjd_acceleration, mjd_inverse,
+    AccelerationDeriv, HessianDeriv, InverseDeriv, mjd_acceleration, mjd_inverse, mjd_smooth_acceleration,
     mjd_smooth_hessian,
 };
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};

@@ -120,15 +120,21 @@ pub enum Feature {
     /// Stages of a Runge–Kutta step start from positions that depend on velocities, so that velocity columns
     /// need position derivatives.
     Stages,
-    /// Rows of constraints are active at the state.
-    Constraints,
+    /// Constraints are active, and sensors measure accelerations or forces.
+    ConstraintSensors,
+    /// A contact of surfaces that move on their bodies (`surfacevel`).
+    MovingSurfaces,
+    /// A contact whose geometry does not come out the same in a second run of its collider.
+    ContactGeometry,
 }
 
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stages => "stages of RK4 need derivatives by position for every column",
-            Self::Constraints => "constraints are active",
+            Self::ConstraintSensors => "sensors of accelerations or forces with active constraints",
+            Self::MovingSurfaces => "contacts of moving surfaces",
+            Self::ContactGeometry => "a contact whose features are not clear",
         })
     }
 }

@@ -4,7 +4,7 @@ use dualstep::constraint::may_have_rows;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model};
 
-use crate::analytic::{AnalyticWorkspace, mjd_transition_analytic_into};
+use crate::analytic::{AnalyticWorkspace, linearize};
 use crate::columns::{Wanted, ncolumns, selection};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
@@ -105,7 +105,8 @@ pub struct TransitionWorkspace {
     fd: Option<(FdConfig, FdWorkspace)>,
     analytic: Option<AnalyticWorkspace>,
     dual: Option<DualWorkspace>,
-    fallback: Option<DualWorkspace>,
+    /// For all matrices, and for C and D alone.
+    fallback: Option<[DualWorkspace; 2]>,
 }
 
 impl TransitionWorkspace {
@@ -130,7 +131,8 @@ impl TransitionWorkspace {
             analytic: analytic.map(|(wanted, why)| AnalyticWorkspace::of(m, wanted, why)),
             dual: dual.map(|(wanted, why)| DualWorkspace::of(m, wanted, why)),
             fallback: fallback.map(|wanted| {
-                DualWorkspace::of(m, wanted, Reason::NotCovered(Feature::Constraints))
+                [wanted.clone(), Wanted { state: false, ..wanted }]
+                    .map(|wanted| DualWorkspace::of(m, wanted, Reason::Covered))
             }),
         })
     }
@@ -179,12 +181,19 @@ pub fn mjd_transition_into(
         mjd_transition_fd_into(m, d, config, fd, transition)?;
     }
     if let Some(analytic) = &mut workspace.analytic {
-        match (mjd_transition_analytic_into(m, d, analytic, transition), &mut workspace.fallback) {
-            (Err(TransitionError::NotCovered { .. }), Some(dual)) => {
-                mjd_transition_dual_into(m, d, dual, transition)?;
-            }
-            (result, _) => result?,
-        }
+        let result = linearize(m, d, analytic, transition);
+        let (feature, whole) = match result {
+            Ok(None) => return Ok(()),
+            Ok(Some(feature)) => (feature, false),
+            Err(TransitionError::NotCovered { feature }) => (feature, true),
+            Err(error) => return Err(error),
+        };
+        let Some([all, sensors]) = &mut workspace.fallback else {
+            return Err(TransitionError::NotCovered { feature });
+        };
+        let dual = if whole { all } else { sensors };
+        dual.why = Reason::NotCovered(feature);
+        mjd_transition_dual_into(m, d, dual, transition)?;
     }
     if let Some(dual) = &mut workspace.dual {
         mjd_transition_dual_into(m, d, dual, transition)?;

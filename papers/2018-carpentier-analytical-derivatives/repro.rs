@@ -8,7 +8,7 @@ use dualstep::integrate::integrate_pos;
 use dualstep::inverse::inverse;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar};
-use dualstep_derivatives::{AccelerationDeriv, InverseDeriv, mjd_acceleration, mjd_inverse};
+use dualstep_derivatives::{AccelerationDeriv, InverseDeriv, mjd_inverse, mjd_smooth_acceleration};
 use dualstep_validation::random_tree::random_state;
 use serde::Deserialize;
 
@@ -155,7 +155,7 @@ fn measure(name: String, m: &Model, s: &Settings) -> Robot {
     let _ = forward_dynamics(m, &mut d);
     let exact = {
         let mut out = AccelerationDeriv::new(m);
-        mjd_acceleration(m, &d, &mut out);
+        mjd_smooth_acceleration(m, &d, &mut out);
         out.block
     };
     let stride = exact.len() / nv;
@@ -190,7 +190,7 @@ fn measure(name: String, m: &Model, s: &Settings) -> Robot {
         }),
         Task::new(move || {
             let _ = forward_dynamics(m, &mut d4);
-            mjd_acceleration(m, &d4, &mut acceleration);
+            mjd_smooth_acceleration(m, &d4, &mut acceleration);
         }),
         Task::new(move || dual.run(m)),
         Task::new(move || fd.run(m)),

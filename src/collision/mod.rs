@@ -17,9 +17,11 @@ mod distance;
 mod driver;
 mod hfield;
 mod narrow;
+mod pair;
 mod primitive;
 
 pub use contact::{Contact, ContactParams, Exclude, MINMU, Touch, make_frame, margin_gap};
 pub use distance::{Separation, geom_distance, has_distance};
 pub use driver::{Collision, collision};
 pub use narrow::has_collider;
+pub use pair::PairCollider;

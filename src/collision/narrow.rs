@@ -86,8 +86,19 @@ impl<T: Scalar> Narrow<T> {
         margin: f64,
         out: &mut Vec<Touch<T>>,
     ) {
+        self.collide_placed(m, geom, geom.map(|g| placed(m, d, g)), margin, out);
+    }
+
+    /// The same at given poses.
+    pub(super) fn collide_placed(
+        &mut self,
+        m: &Model,
+        geom: [usize; 2],
+        [a, b]: [Placed<T>; 2],
+        margin: f64,
+        out: &mut Vec<Touch<T>>,
+    ) {
         use GeomType::{Box, Capsule, Cylinder, Ellipsoid, Hfield, Mesh, Plane, Sphere};
-        let [a, b] = geom.map(|g| placed(m, d, g));
         match (m.geom_type[geom[0]], m.geom_type[geom[1]]) {
             (Plane, Sphere) => {
                 primitive::plane_sphere(out, margin, a.pos, &a.axis(2), b.pos, b.size.x);

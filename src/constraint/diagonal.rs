@@ -5,7 +5,7 @@ use crate::model::{EqType, Model};
 use crate::scalar::Scalar;
 
 use super::efc::{Efc, EfcType};
-use super::{block_len, equality};
+use super::{block_len, tie};
 
 /// Writes `diagA`: inverse weights of the bodies, joints or tendons that a row acts on, summed.
 ///
@@ -42,7 +42,7 @@ fn equality_weights(m: &Model, e: usize, rows: &mut [f64]) {
         EqType::Joint => rows[0] = objects.map(|j| m.dof_invweight0[m.jnt_dofadr[j]]).sum(),
         EqType::Tendon => rows[0] = objects.map(|t| m.tendon_invweight0[t]).sum(),
         EqType::Connect | EqType::Weld | EqType::Distance => {
-            let [translation, rotation] = body_weights(m, equality::bodies(m, e));
+            let [translation, rotation] = body_weights(m, tie::bodies(m, e));
             for (k, row) in rows.iter_mut().enumerate() {
                 *row = if k < 3 { translation } else { rotation };
             }

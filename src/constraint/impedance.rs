@@ -80,7 +80,7 @@ fn residual<T: Scalar>(m: &Model, efc: &Efc<T>, start: usize) -> T {
     if !several {
         return efc.pos[start];
     }
-    let len = super::equality::rows(m.eq_type[efc.id[start]]);
+    let len = super::tie::rows(m.eq_type[efc.id[start]]);
     let square = efc.pos[start..start + len].iter().fold(T::zero(), |sum, x| sum + *x * *x);
     // the impedance is flat at zero residual, where the norm has no derivative
     if square.re() == 0.0 { T::zero() } else { square.sqrt() }

@@ -11,6 +11,7 @@
 //! | file | |
 //! |---|---|
 //! | `efc` | [`Efc`]: the rows |
+//! | `tie` | [`Tie`]: connect, weld, distance as functions of poses |
 //! | `equality`, `friction`, `limit`, `contact` | one kind of constraint each: which rows, `J`, `pos` |
 //! | `diagonal` | `diagA` from the inverse weights of the model |
 //! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
@@ -33,6 +34,7 @@ mod friction;
 pub mod impedance;
 mod limit;
 mod reference;
+mod tie;
 mod rne_post_constraint;
 
 use crate::collision::Contact;
@@ -44,6 +46,7 @@ use crate::scalar::Scalar;
 pub use efc::{Efc, EfcState, EfcType};
 pub use force::{contact_force, limit_row};
 pub use reference::reference_constraint;
+pub use tie::{MAX_TIE, Tie};
 pub use rne_post_constraint::rne_post_constraint;
 
 /// Rows of all constraints that are active at a state, in MuJoCo's order.
@@ -100,7 +103,7 @@ fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, contacts: &mut [Contact<T>], e
 
 /// Rows that a model can have at most with `ncon` contacts.
 pub fn max_rows(m: &Model, ncon: usize) -> usize {
-    let equality: usize = m.eq_type.iter().map(|kind| equality::rows(*kind)).sum();
+    let equality: usize = m.eq_type.iter().map(|kind| tie::rows(*kind)).sum();
     let friction = m.dof_frictionloss.iter().chain(&m.tendon_frictionloss);
     let friction = friction.filter(|loss| **loss != 0.0).count();
     // both sides of a range can be active where it is narrower than the margins
@@ -136,7 +139,7 @@ pub fn may_have_rows(m: &Model) -> bool {
 /// Length of the constraint that row `i` belongs to and begins.
 fn block_len<T: Scalar>(m: &Model, contacts: &[Contact<T>], efc: &Efc<T>, i: usize) -> usize {
     match efc.kind[i] {
-        EfcType::Equality => equality::rows(m.eq_type[efc.id[i]]),
+        EfcType::Equality => tie::rows(m.eq_type[efc.id[i]]),
         EfcType::FrictionDof
         | EfcType::FrictionTendon
         | EfcType::LimitJoint

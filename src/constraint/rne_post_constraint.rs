@@ -5,11 +5,11 @@ use nalgebra::Vector3;
 use crate::data::Data;
 use crate::math::SpatialVec;
 use crate::model::options::disable;
-use crate::model::{Model, WORLD};
+use crate::model::{EqType, Model, WORLD};
 use crate::scalar::{Scalar, lift3};
 use crate::smooth::object::shift_force;
 
-use super::equality;
+use super::tie::{self, Tie};
 use super::force::contact_force;
 
 /// Acceleration of each body, external force on it, and force on it from its parent.
@@ -105,11 +105,13 @@ fn external_equalities<T: Scalar>(m: &Model, d: &mut Data<T>) {
     let mut row = 0;
     while row < d.efc.ne {
         let e = d.efc.id[row];
-        let next = row + equality::rows(m.eq_type[e]);
-        if let Some((wrench, points)) = equality::wrench(m, d, e, &d.efc.force[row..next]) {
-            let [b1, b2] = equality::bodies(m, e);
-            add_external(m, d, b1, &wrench, &points[0]);
-            add_external(m, d, b2, &(wrench * T::lift(-1.0)), &points[1]);
+        let next = row + tie::rows(m.eq_type[e]);
+        if !matches!(m.eq_type[e], EqType::Joint | EqType::Tendon) {
+            let tie = Tie::new(m, d, e);
+            let wrench = tie.wrench(&d.efc.force[row..next]);
+            let ([b1, b2], [p1, p2]) = (tie.bodies, tie.points);
+            add_external(m, d, b1, &wrench, &p1);
+            add_external(m, d, b2, &(wrench * T::lift(-1.0)), &p2);
         }
         row = next;
     }

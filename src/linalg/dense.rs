@@ -2,6 +2,7 @@
 //! construction.
 
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::cholesky::llt;
 use faer::linalg::lu::partial_pivoting::{factor, solve};
 use faer::perm::PermRef;
 use faer::{Conj, MatMut, MatRef, Par};
@@ -91,5 +92,96 @@ impl DenseLu {
             Par::Seq,
             MemStack::new(&mut self.scratch),
         );
+    }
+}
+
+/// Cholesky factor of a symmetric positive definite n × n matrix.
+pub struct DenseCholesky {
+    n: usize,
+    /// L, row-major, in the lower triangle.
+    l: Vec<f64>,
+    scratch: MemBuffer,
+}
+
+impl std::fmt::Debug for DenseCholesky {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DenseCholesky").field("n", &self.n).field("l", &self.l).finish_non_exhaustive()
+    }
+}
+
+impl Clone for DenseCholesky {
+    /// Room of the same size; the factor is not copied.
+    fn clone(&self) -> Self {
+        Self::new(self.n)
+    }
+}
+
+impl DenseCholesky {
+    /// Room for matrices of size `n`.
+    pub fn new(n: usize) -> Self {
+        let req = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, faer::Spec::default());
+        Self { n, l: vec![0.0; n * n], scratch: MemBuffer::new(req) }
+    }
+
+    /// Factors the row-major matrix `a` (n × n), of which the lower triangle is read.
+    ///
+    /// # Errors
+    /// A pivot that is not positive, with its row.
+    pub fn factor(&mut self, matrix: &'static str, a: &[f64]) -> Result<(), FactorError> {
+        let n = self.n;
+        self.l.copy_from_slice(a);
+        let result = llt::factor::cholesky_in_place(
+            MatMut::from_row_major_slice_mut(&mut self.l, n, n),
+            faer::linalg::cholesky::llt::factor::LltRegularization::default(),
+            Par::Seq,
+            MemStack::new(&mut self.scratch),
+            faer::Spec::default(),
+        );
+        result.map(|_| ()).map_err(|llt::factor::LltError::NonPositivePivot { index }| {
+            FactorError { matrix, dof: index, pivot: self.l[index * n + index] }
+        })
+    }
+
+    /// Solves A X = B in place, B row-major (n × k).
+    pub fn solve_many(&mut self, x: &mut [f64], k: usize) {
+        let n = self.n;
+        llt::solve::solve_in_place_with_conj(
+            MatRef::from_row_major_slice(&self.l, n, n),
+            Conj::No,
+            MatMut::from_row_major_slice_mut(x, n, k),
+            Par::Seq,
+            MemStack::new(&mut self.scratch),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cholesky_solves_many_and_names_the_pivot() {
+        let n = 5;
+        let g = |i: usize, j: usize| ((3 * i + 5 * j) as f64).sin();
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                a[i * n + j] = (0..n).map(|k| g(i, k) * g(j, k)).sum::<f64>() + f64::from(u8::from(i == j));
+            }
+        }
+        let x: Vec<f64> = (0..3 * n).map(|k| (k as f64).cos()).collect();
+        let mut b = vec![0.0; 3 * n];
+        for i in 0..n {
+            for k in 0..3 {
+                b[3 * i + k] = (0..n).map(|j| a[i * n + j] * x[3 * j + k]).sum();
+            }
+        }
+        let mut cholesky = DenseCholesky::new(n);
+        cholesky.factor("test", &a).unwrap();
+        cholesky.solve_many(&mut b, 3);
+        assert!(b.iter().zip(&x).all(|(b, x)| (b - x).abs() < 1e-12));
+        a[3 * n + 3] = -1.0;
+        let error = cholesky.factor("test", &a).unwrap_err();
+        assert_eq!((error.matrix, error.dof), ("test", 3));
     }
 }

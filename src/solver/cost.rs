@@ -21,10 +21,11 @@
 
 use super::problem::{ConeRows, MAX_DIM, Problem};
 use crate::constraint::EfcState;
+use crate::collision::Contact;
 use crate::scalar::Scalar;
 
 /// Dense Hessian of one cone, `dim × dim` in the corner.
-pub(crate) type ConeHessian = [[f64; MAX_DIM]; MAX_DIM];
+pub type ConeHessian = [[f64; MAX_DIM]; MAX_DIM];
 
 /// Writes forces and states (nefc) of the rows at `x` (nefc), and returns their total cost.
 pub(crate) fn update(p: &Problem, x: &[f64], force: &mut [f64], state: &mut [EfcState]) -> f64 {
@@ -137,6 +138,15 @@ pub(crate) fn cone_force<T: Scalar>(c: &ConeRows, D0: T, x: &[T]) -> [T; MAX_DIM
         force[j] = -normal / T * U[j] * T::lift(c.friction[j - 1]);
     }
     force
+}
+
+/// How the forces of an elliptic contact in the middle zone answer to its accelerations: −∂f/∂x, x = J a − aref
+/// (dim); `dim × dim` in the corner.
+///
+/// The contact has rows, D₀ is that of its normal.
+pub fn force_response<T: Scalar>(contact: &Contact<T>, D0: f64, x: &[f64]) -> ConeHessian {
+    let Contact { dim, mu, friction, .. } = *contact;
+    cone_hessian(&ConeRows { row: 0, dim, mu, friction }, D0, x)
 }
 
 /// Hessian in the middle zone. With u = U_t/T and scales s = (μ, f₁, f₂, …):

@@ -32,6 +32,7 @@ mod tangent;
 mod inverse;
 mod stats;
 
+pub use cost::{ConeHessian, force_response};
 pub use inverse::inverse_constraint;
 pub use stats::{Iteration, SolverStats, SolverStatus, TangentStatus};
 

@@ -84,6 +84,22 @@ const ACCELERATION: [SensorType; 5] = [
     SensorType::FrameAngAcc,
 ];
 
+/// What reads rows of constraints.
+const CONSTRAINTS: [SensorType; 7] = [
+    SensorType::Touch,
+    SensorType::JointLimitPos,
+    SensorType::JointLimitVel,
+    SensorType::JointLimitFrc,
+    SensorType::TendonLimitPos,
+    SensorType::TendonLimitVel,
+    SensorType::TendonLimitFrc,
+];
+
+/// True if active constraints change what a sensor of the model measures.
+pub(crate) fn feels_constraints(m: &Model) -> bool {
+    !m.opt.disabled(disable::SENSOR) && (has(m, &ACCELERATION) || has(m, &CONSTRAINTS))
+}
+
 /// True if the model has a sensor of one of these types.
 fn has(m: &Model, types: &[SensorType]) -> bool {
     m.sensor_type.iter().any(|t| types.contains(t))

@@ -51,7 +51,7 @@ pub(super) fn compare(
     }
     forward_dynamics(&m, &mut d).map_err(OursError::from)?;
     let mut ours = AccelerationDeriv::new(&m);
-    mjd_acceleration(&m, &d, &mut ours);
+    mjd_acceleration(&m, &d, &mut ours).map_err(OursError::from)?;
 
     let [qacc, dq, dv] = pinocchio.derivatives(&d)?;
     let columns = |first: usize| {

@@ -168,7 +168,7 @@ impl Work {
                     forward_dynamics(m, d)?;
                 }
                 if let Some(out) = acceleration {
-                    mjd_acceleration(m, d, out);
+                    mjd_acceleration(m, d, out)?;
                 }
             }
             Method::Inverse => {

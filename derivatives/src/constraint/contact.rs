@@ -1,0 +1,346 @@
+//! Contacts: geometry on small dual numbers, motions and forces by hand.
+//!
+//! A contact depends on the relative pose of two bodies: six numbers. The pair runs through its collider once more with
+//! the second geom's displacement as a dual number, which gives the derivatives of distance, position and frame while
+//! features stay as they are. With the motion of each degree of freedom at the contact these become columns.
+
+use dualstep::collision::{Contact, PairCollider};
+use dualstep::constraint::{EfcType, contact_force};
+use dualstep::math::SpatialVec;
+use dualstep::scalar::{Dual, lift3};
+use dualstep::{Data, Model, Scalar};
+use nalgebra::{Matrix3, Vector3};
+
+use super::motion::{Motions, at, unit_motion};
+use super::response::Rows;
+use crate::matrices::Feature;
+use crate::rne_pos::WorldWrench;
+
+/// Rows of a contact at most.
+const MAX_ROWS: usize = 10;
+
+/// Relative displacement of the second geom: turn, shift.
+type Jet = Dual<6>;
+
+/// Working memory of contacts.
+#[derive(Clone, Debug)]
+pub(super) struct ContactScratch {
+    collider: PairCollider<Jet>,
+    columns: Vec<Column>,
+}
+
+impl ContactScratch {
+    pub(super) fn new(m: &Model) -> Self {
+        Self { collider: PairCollider::new(m), columns: Vec::with_capacity(2 * m.nv) }
+    }
+}
+
+/// A degree of freedom that moves one of the bodies, or both.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    dof: usize,
+    /// Which of the two it moves.
+    moves: [bool; 2],
+    /// Motion at the contact.
+    motion: SpatialVec<f64>,
+}
+
+impl Column {
+    fn is_common(&self) -> bool {
+        self.moves == [true; 2]
+    }
+}
+
+/// What a displacement does to a contact.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    dist: f64,
+    pos: Vector3<f64>,
+    frame: [Vector3<f64>; 3],
+}
+
+/// Everything about one contact that its columns share.
+struct Touching<'a> {
+    m: &'a Model,
+    d: &'a Data<f64>,
+    contact: &'a Contact<f64>,
+    bodies: [usize; 2],
+    rows: Rows,
+    /// Force along the axes, adhesion included.
+    net: [f64; 6],
+    /// The same in the world: rot:lin.
+    wrench: SpatialVec<f64>,
+    /// Relative motions at the contact: velocity, and the acceleration that is linear in `qacc`.
+    v: SpatialVec<f64>,
+    alpha: SpatialVec<f64>,
+}
+
+/// dq += ∂(Jᵀf)/∂q but for wrenches fixed in the world.
+pub(super) fn add(
+    m: &Model,
+    d: &Data<f64>,
+    x: &[f64],
+    motions: &Motions,
+    w: &mut ContactScratch,
+    dq: &mut [f64],
+) -> Result<(), Feature> {
+    let mut first = 0;
+    while first < d.contact.len() {
+        let geom = d.contact[first].geom;
+        let number = d.contact[first..].iter().take_while(|c| c.geom == geom).count();
+        let group = &d.contact[first..first + number];
+        first += number;
+        let rows = |c: &Contact<f64>| c.efc_address.map(|row| rows_of(d, c, row, x));
+        let pushes = |c: &Contact<f64>| rows(c).is_some_and(|r| !r.is_slack(d)) || c.adhesion != 0.0;
+        if !group.iter().any(pushes) {
+            continue;
+        }
+        if geom.iter().any(|g| m.geom_surfacevel[*g] != [0.0; 6]) {
+            return Err(Feature::MovingSurfaces);
+        }
+        let origin = group[0].pos;
+        let ContactScratch { collider, columns } = &mut *w;
+        let jets = displaced(m, d, geom, &origin, collider);
+        if jets.len() != number {
+            return Err(Feature::ContactGeometry);
+        }
+        for (contact, jet) in group.iter().zip(jets) {
+            if (jet.dist.re - contact.dist).abs() > 1e-9 * contact.dist.abs().max(1.0) {
+                return Err(Feature::ContactGeometry);
+            }
+            if let Some(rows) = rows(contact) {
+                let touching = Touching::new(m, d, contact, rows, motions);
+                touching.columns(columns);
+                for &column in &*columns {
+                    let change = touching.change(&column, jet, &origin);
+                    touching.add(&column, &change, columns, motions, dq);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a contact that begin at `row`.
+fn rows_of(d: &Data<f64>, contact: &Contact<f64>, row: usize, x: &[f64]) -> Rows {
+    let len = match d.efc.kind[row] {
+        EfcType::ContactPyramidal => 2 * (contact.dim - 1),
+        _ => contact.dim,
+    };
+    Rows::new(d, row, len, Some(contact), x)
+}
+
+/// The contacts of a pair, as its second geom turns about `origin` and shifts.
+fn displaced<'a>(
+    m: &Model,
+    d: &Data<f64>,
+    geom: [usize; 2],
+    origin: &Vector3<f64>,
+    collider: &'a mut PairCollider<Jet>,
+) -> &'a [Contact<Jet>] {
+    let seed = |k: usize| Jet::from_parts(|part| f64::from(u8::from(part == k + 1)));
+    let turn = Vector3::new(seed(0), seed(1), seed(2));
+    let shift = Vector3::new(seed(3), seed(4), seed(5));
+    let mut pos = geom.map(|g| lift3::<Jet>(&d.geom_xpos[g]));
+    let mut mat = geom.map(|g| d.geom_xmat[g].map(Jet::lift));
+    pos[1] += shift + turn.cross(&(pos[1] - lift3(origin)));
+    mat[1] += Matrix3::from_columns(&[0, 1, 2].map(|k| turn.cross(&mat[1].column(k).into_owned())));
+    collider.contacts(m, geom, &pos, &mat)
+}
+
+impl<'a> Touching<'a> {
+    fn new(
+        m: &'a Model,
+        d: &'a Data<f64>,
+        contact: &'a Contact<f64>,
+        rows: Rows,
+        motions: &Motions,
+    ) -> Self {
+        let bodies = contact.geom.map(|g| m.geom_bodyid[g]);
+        let net = contact_force(m, contact, &d.efc);
+        let [n, t1, t2] = &contact.frame;
+        let along = |f: &[f64]| n * f[0] + t1 * f[1] + t2 * f[2];
+        let arm = |b: usize| contact.pos - d.subtree_com[m.body_rootid[b]];
+        let [s1, s2] = bodies.map(|b| &motions.body[b]);
+        let [r1, r2] = bodies.map(arm);
+        Self {
+            m,
+            d,
+            contact,
+            bodies,
+            rows,
+            net,
+            wrench: SpatialVec::new(along(&net[3..]), along(&net[..3])),
+            v: at(&s2.v, &r2) - at(&s1.v, &r1),
+            alpha: at(&s2.alpha, &r2) - at(&s1.alpha, &r1),
+        }
+    }
+
+    /// All degrees of freedom that move one of the bodies.
+    fn columns(&self, out: &mut Vec<Column>) {
+        out.clear();
+        for (k, body) in self.bodies.into_iter().enumerate() {
+            for dof in self.m.body_dofs_to_root(body) {
+                if let Some(known) = out.iter_mut().find(|c| k == 1 && c.dof == dof) {
+                    known.moves[1] = true;
+                } else {
+                    let motion = unit_motion(self.m, self.d, dof, &self.contact.pos);
+                    out.push(Column { dof, moves: [k == 0, k == 1], motion });
+                }
+            }
+        }
+    }
+
+    /// What moving `column` does to the contact. What moves both bodies carries it along.
+    fn change(&self, column: &Column, jet: &Contact<Jet>, origin: &Vector3<f64>) -> Change {
+        let SpatialVec { rot, lin } = column.motion;
+        let carried = column.moves[0];
+        let mut change = Change {
+            dist: 0.0,
+            pos: if carried { lin } else { Vector3::zeros() },
+            frame: self.contact.frame.map(|axis| {
+                if carried { rot.cross(&axis) } else { Vector3::zeros() }
+            }),
+        };
+        if column.is_common() {
+            return change;
+        }
+        // displacement of the second geom relative to the first
+        let sign = if column.moves[1] { 1.0 } else { -1.0 };
+        let lin = lin + rot.cross(&(origin - self.contact.pos));
+        let relative = [rot.x, rot.y, rot.z, lin.x, lin.y, lin.z].map(|x| sign * x);
+        let along = |x: &Jet| (0..6).map(|k| x.part(k + 1) * relative[k]).sum::<f64>();
+        change.dist = along(&jet.dist);
+        change.pos += jet.pos.map(|x| along(&x));
+        for (axis, jet) in change.frame.iter_mut().zip(&jet.frame) {
+            *axis += jet.map(|x| along(&x));
+        }
+        change
+    }
+
+    /// Forces along the axes change by the change of the contact, and by that of the motions.
+    fn force_change(&self, column: &Column, change: &Change, motions: &Motions) -> [f64; 6] {
+        let mut axes = [0.0; 6];
+        if column.is_common() || self.rows.is_slack(self.d) {
+            return axes;
+        }
+        let (d, efc, Rows { first, len, .. }) = (self.d, &self.d.efc, &self.rows);
+        let k = usize::from(column.moves[1]);
+        let (body, sign) = (self.bodies[k], if k == 1 { 1.0 } else { -1.0 });
+        let r = self.contact.pos - d.subtree_com[self.m.body_rootid[body]];
+        let moved = motions.by_position(d, body, column.dof);
+        let along = |now: &SpatialVec<f64>, moved: &SpatialVec<f64>| -> [f64; 6] {
+            let moved = at(moved, &r) * sign;
+            let lin = moved.lin + now.rot.cross(&change.pos);
+            let (frame, turned) = (&self.contact.frame, &change.frame);
+            std::array::from_fn(|i| match i {
+                0..3 => turned[i].dot(&now.lin) + frame[i].dot(&lin),
+                _ => turned[i - 3].dot(&now.rot) + frame[i - 3].dot(&moved.rot),
+            })
+        };
+        let (Ja, Jv) = (along(&self.alpha, &moved.alpha), along(&self.v, &moved.v));
+        let dlnD = self.rows.stiffening * change.dist;
+        let mut dx = [0.0; MAX_ROWS];
+        for (r, dx) in dx[..*len].iter_mut().enumerate() {
+            let i = first + r;
+            let [K, B, imp, slope] = efc.KBIP[i];
+            let x = efc.pos[i] - efc.margin[i];
+            let daref = -B * self.row(r, &Jv) - K * (slope * x + imp) * change.dist
+                - self.adhesion_share(r) * efc.R[i] * dlnD;
+            *dx = self.row(r, &Ja) - daref;
+        }
+        let mut df = [0.0; MAX_ROWS];
+        self.rows.force(d, &dx[..*len], dlnD, &mut df);
+        self.axes(&df[..*len], &mut axes);
+        axes
+    }
+
+    fn is_pyramid(&self) -> bool {
+        self.d.efc.kind[self.rows.first] == EfcType::ContactPyramidal
+    }
+
+    /// Component of row `r`, given those along the axes: an edge of a pyramid is normal ± friction · axis.
+    fn row(&self, r: usize, axes: &[f64; 6]) -> f64 {
+        if self.is_pyramid() {
+            let slope = self.contact.friction[r / 2] * axes[r / 2 + 1];
+            if r % 2 == 0 { axes[0] + slope } else { axes[0] - slope }
+        } else {
+            axes[r]
+        }
+    }
+
+    /// From forces of the rows to forces along the axes.
+    fn axes(&self, rows: &[f64], axes: &mut [f64; 6]) {
+        if self.is_pyramid() {
+            for (k, edges) in rows.chunks_exact(2).enumerate() {
+                axes[0] += edges[0] + edges[1];
+                axes[k + 1] = self.contact.friction[k] * (edges[0] - edges[1]);
+            }
+        } else {
+            axes[..rows.len()].copy_from_slice(rows);
+        }
+    }
+
+    /// Part of the adhesion that the reference acceleration of row `r` carries.
+    fn adhesion_share(&self, r: usize) -> f64 {
+        match (self.is_pyramid(), r) {
+            (true, _) => self.contact.adhesion / self.rows.len as f64,
+            (false, 0) => self.contact.adhesion,
+            _ => 0.0,
+        }
+    }
+
+    /// Adds a column: Jᵀ times the change of the wrench, whose point does not move with the bodies.
+    fn add(
+        &self,
+        column: &Column,
+        change: &Change,
+        columns: &[Column],
+        motions: &Motions,
+        dq: &mut [f64],
+    ) {
+        let df = self.force_change(column, change, motions);
+        let (mut force, mut torque) = (Vector3::zeros(), Vector3::zeros());
+        for k in 0..3 {
+            force += self.contact.frame[k] * df[k] + change.frame[k] * self.net[k];
+            torque += self.contact.frame[k] * df[k + 3] + change.frame[k] * self.net[k + 3];
+        }
+        let push = &self.wrench.lin;
+        // displacement of the material point of each body
+        let material = column.moves.map(|m| if m { column.motion.lin } else { Vector3::zeros() });
+        let torques = material.map(|x| torque + (change.pos - x).cross(push));
+        let nv = self.m.nv;
+        for row in columns {
+            let SpatialVec { rot, lin } = &row.motion;
+            let entry = match row.moves {
+                [true, true] => rot.dot(&(torques[1] - torques[0])),
+                [_, second] => {
+                    let k = usize::from(second);
+                    let power = lin.dot(&force) + rot.dot(&torques[k]);
+                    if second { power } else { -power }
+                }
+            };
+            dq[row.dof * nv + column.dof] += entry;
+        }
+    }
+}
+
+/// Wrenches of all contacts on their bodies, adhesion included.
+pub(super) fn wrenches<'a>(
+    m: &'a Model,
+    d: &'a Data<f64>,
+) -> impl Iterator<Item = WorldWrench<f64>> + 'a {
+    let pushing = d.contact.iter().filter(|c| c.efc_address.is_some());
+    pushing.flat_map(move |contact| {
+        let net = contact_force(m, contact, &d.efc);
+        let [n, t1, t2] = &contact.frame;
+        let along = |f: &[f64]| n * f[0] + t1 * f[1] + t2 * f[2];
+        let (force, torque) = (along(&net[..3]), along(&net[3..]));
+        [(0, -1.0), (1, 1.0)].map(|(k, sign)| WorldWrench {
+            body: m.geom_bodyid[contact.geom[k]],
+            point: contact.pos,
+            force: force * sign,
+            torque: torque * sign,
+        })
+    })
+}

@@ -1,0 +1,53 @@
+//! One pair of geoms at given poses, on numbers of its own: what differentiates the geometry of contacts.
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::contact::{Contact, ContactParams, Touch, margin_gap};
+use super::narrow::{MAX_TOUCHES, Narrow};
+use super::primitive::Placed;
+use crate::model::Model;
+use crate::scalar::Scalar;
+
+/// Collides pairs of geoms wherever they are put.
+#[derive(Clone, Debug)]
+pub struct PairCollider<T: Scalar> {
+    narrow: Narrow<T>,
+    touch: Vec<Touch<T>>,
+    contact: Vec<Contact<T>>,
+}
+
+impl<T: Scalar> PairCollider<T> {
+    /// Memory for a model.
+    pub fn new(m: &Model) -> Self {
+        Self {
+            narrow: Narrow::new(m),
+            touch: Vec::with_capacity(MAX_TOUCHES),
+            contact: Vec::with_capacity(MAX_TOUCHES),
+        }
+    }
+
+    /// The contacts of two geoms, ordered by type, at these positions and orientations, as
+    /// [`collision`](super::collision) would find them there: parameters of the explicit pair that names both, if there
+    /// is one.
+    pub fn contacts(
+        &mut self,
+        m: &Model,
+        geom: [usize; 2],
+        pos: &[Vector3<T>; 2],
+        mat: &[Matrix3<T>; 2],
+    ) -> &[Contact<T>] {
+        let named = |p: &usize| {
+            let pair = [m.pair_geom1[*p], m.pair_geom2[*p]];
+            pair == geom || pair == [geom[1], geom[0]]
+        };
+        let pair = (0..m.npair).find(named);
+        let (margin, gap) = margin_gap(m, geom, pair);
+        let placed = |k: usize| Placed { pos: &pos[k], mat: &mat[k], size: &m.geom_size[geom[k]] };
+        self.touch.clear();
+        self.narrow.collide_placed(m, geom, [placed(0), placed(1)], margin + gap, &mut self.touch);
+        let params = ContactParams::new(m, geom, pair);
+        self.contact.clear();
+        self.contact.extend(self.touch.iter().map(|touch| params.contact(geom, touch)));
+        &self.contact
+    }
+}
