@@ -275,7 +275,11 @@ fn constrain(m: &Model, w: &mut AnalyticWorkspace) -> Result<(), TransitionError
                 let j = m.M_colind[e];
                 axpy(w.d.qM[e], &c.acceleration[j * n..(j + 1) * n], &mut c.force[i * n..][..n]);
                 if e < last {
-                    axpy(w.d.qM[e], &c.acceleration[i * n..(i + 1) * n], &mut c.force[j * n..][..n]);
+                    axpy(
+                        w.d.qM[e],
+                        &c.acceleration[i * n..(i + 1) * n],
+                        &mut c.force[j * n..][..n],
+                    );
                 }
             }
         }

@@ -121,11 +121,7 @@ pub fn mjd_acceleration(
 /// - writes `out.block` \[1/s², 1/s, …\]
 ///
 /// Source: Carpentier and Mansard 2018, eq. 10. Cost O(nv² · depth).
-pub fn mjd_smooth_acceleration<T: Scalar>(
-    m: &Model,
-    d: &Data<T>,
-    out: &mut AccelerationDeriv<T>,
-) {
+pub fn mjd_smooth_acceleration<T: Scalar>(m: &Model, d: &Data<T>, out: &mut AccelerationDeriv<T>) {
     mjd_smooth(m, d, &d.qacc_smooth, &mut out.forces);
     out.forces.gather(m, &out.columns, &mut out.block);
     tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, &mut out.block, ncolumns(m));

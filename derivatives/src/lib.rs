@@ -57,8 +57,8 @@ pub use check::{fd_convergence_check, max_relative_error, validate_analytical_vs
 pub use dual::mjd_transition_dual;
 pub use dualstep::smooth::qderiv::{QDeriv, mjd_smooth_vel};
 pub use dynamics::{
-    AccelerationDeriv, HessianDeriv, InverseDeriv, mjd_acceleration, mjd_inverse, mjd_smooth_acceleration,
-    mjd_smooth_hessian,
+    AccelerationDeriv, HessianDeriv, InverseDeriv, mjd_acceleration, mjd_inverse,
+    mjd_smooth_acceleration, mjd_smooth_hessian,
 };
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
 pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, TransitionError};

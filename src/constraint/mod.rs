@@ -46,8 +46,8 @@ use crate::scalar::Scalar;
 pub use efc::{Efc, EfcState, EfcType};
 pub use force::{contact_force, limit_row};
 pub use reference::reference_constraint;
-pub use tie::{MAX_TIE, Tie};
 pub use rne_post_constraint::rne_post_constraint;
+pub use tie::{MAX_TIE, Tie};
 
 /// Rows of all constraints that are active at a state, in MuJoCo's order.
 ///

@@ -9,8 +9,8 @@ use crate::model::{EqType, Model, WORLD};
 use crate::scalar::{Scalar, lift3};
 use crate::smooth::object::shift_force;
 
-use super::tie::{self, Tie};
 use super::force::contact_force;
+use super::tie::{self, Tie};
 
 /// Acceleration of each body, external force on it, and force on it from its parent.
 ///

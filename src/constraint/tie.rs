@@ -158,9 +158,7 @@ impl<T: Scalar> Tie<T> {
     pub fn wrench(&self, force: &[T]) -> SpatialVec<T> {
         let vector = |k: usize| Vector3::new(force[k], force[k + 1], force[k + 2]);
         match self.kind {
-            EqType::Distance => {
-                SpatialVec::new(Vector3::zeros(), self.normal().0 * force[0])
-            }
+            EqType::Distance => SpatialVec::new(Vector3::zeros(), self.normal().0 * force[0]),
             EqType::Weld => SpatialVec::new(self.turn().tr_mul(&vector(3)), vector(0)),
             _ => SpatialVec::new(Vector3::zeros(), vector(0)),
         }

@@ -105,7 +105,10 @@ pub struct DenseCholesky {
 
 impl std::fmt::Debug for DenseCholesky {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DenseCholesky").field("n", &self.n).field("l", &self.l).finish_non_exhaustive()
+        f.debug_struct("DenseCholesky")
+            .field("n", &self.n)
+            .field("l", &self.l)
+            .finish_non_exhaustive()
     }
 }
 
@@ -166,7 +169,8 @@ mod tests {
         let mut a = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..n {
-                a[i * n + j] = (0..n).map(|k| g(i, k) * g(j, k)).sum::<f64>() + f64::from(u8::from(i == j));
+                a[i * n + j] =
+                    (0..n).map(|k| g(i, k) * g(j, k)).sum::<f64>() + f64::from(u8::from(i == j));
             }
         }
         let x: Vec<f64> = (0..3 * n).map(|k| (k as f64).cos()).collect();

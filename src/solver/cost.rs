@@ -20,8 +20,8 @@
 //! MuJoCo `mj_constraintUpdate`.
 
 use super::problem::{ConeRows, MAX_DIM, Problem};
-use crate::constraint::EfcState;
 use crate::collision::Contact;
+use crate::constraint::EfcState;
 use crate::scalar::Scalar;
 
 /// Dense Hessian of one cone, `dim × dim` in the corner.

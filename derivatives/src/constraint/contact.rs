@@ -91,7 +91,8 @@ pub(super) fn add(
         let group = &d.contact[first..first + number];
         first += number;
         let rows = |c: &Contact<f64>| c.efc_address.map(|row| rows_of(d, c, row, x));
-        let pushes = |c: &Contact<f64>| rows(c).is_some_and(|r| !r.is_slack(d)) || c.adhesion != 0.0;
+        let pushes =
+            |c: &Contact<f64>| rows(c).is_some_and(|r| !r.is_slack(d)) || c.adhesion != 0.0;
         if !group.iter().any(pushes) {
             continue;
         }
@@ -198,9 +199,10 @@ impl<'a> Touching<'a> {
         let mut change = Change {
             dist: 0.0,
             pos: if carried { lin } else { Vector3::zeros() },
-            frame: self.contact.frame.map(|axis| {
-                if carried { rot.cross(&axis) } else { Vector3::zeros() }
-            }),
+            frame: self
+                .contact
+                .frame
+                .map(|axis| if carried { rot.cross(&axis) } else { Vector3::zeros() }),
         };
         if column.is_common() {
             return change;
@@ -245,7 +247,8 @@ impl<'a> Touching<'a> {
             let i = first + r;
             let [K, B, imp, slope] = efc.KBIP[i];
             let x = efc.pos[i] - efc.margin[i];
-            let daref = -B * self.row(r, &Jv) - K * (slope * x + imp) * change.dist
+            let daref = -B * self.row(r, &Jv)
+                - K * (slope * x + imp) * change.dist
                 - self.adhesion_share(r) * efc.R[i] * dlnD;
             *dx = self.row(r, &Ja) - daref;
         }

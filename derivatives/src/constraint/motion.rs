@@ -29,7 +29,8 @@ pub(super) struct State {
 
 impl State {
     const fn rest() -> Self {
-        let zero = SpatialVec { rot: Vector3::new(0.0, 0.0, 0.0), lin: Vector3::new(0.0, 0.0, 0.0) };
+        let zero =
+            SpatialVec { rot: Vector3::new(0.0, 0.0, 0.0), lin: Vector3::new(0.0, 0.0, 0.0) };
         Self { v: zero, alpha: zero, beta: zero }
     }
 }
@@ -65,7 +66,8 @@ impl Motions {
             let mut k = m.body_dofs(b).start;
             while k < m.body_dofs(b).end {
                 let same = |i: &usize| rne.same_rotation(*i, k);
-                let end = (k..m.body_dofs(b).end).take_while(same).last().map_or(k, |last| last + 1);
+                let end =
+                    (k..m.body_dofs(b).end).take_while(same).last().map_or(k, |last| last + 1);
                 self.before[k..end].fill(state);
                 for i in k..end {
                     state.v += d.cdof[i] * d.qvel[i];
@@ -104,7 +106,12 @@ pub(super) fn at(x: &SpatialVec<f64>, r: &Vector3<f64>) -> SpatialVec<f64> {
 }
 
 /// Unit motion of a point by `dof`: rot:lin, world axes.
-pub(super) fn unit_motion(m: &Model, d: &Data<f64>, dof: usize, p: &Vector3<f64>) -> SpatialVec<f64> {
+pub(super) fn unit_motion(
+    m: &Model,
+    d: &Data<f64>,
+    dof: usize,
+    p: &Vector3<f64>,
+) -> SpatialVec<f64> {
     let (rot, lin) = dof_point_velocity(d, dof, m.body_rootid[m.dof_bodyid[dof]], p);
     SpatialVec::new(rot, lin)
 }

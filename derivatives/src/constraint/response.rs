@@ -29,9 +29,9 @@ impl Rows {
         x: &[f64],
     ) -> Self {
         let sliding = d.efc.state[first] == EfcState::Cone;
-        let cone = contact.filter(|_| sliding).map(|contact| {
-            force_response(contact, d.efc.D[first], &x[first..first + len])
-        });
+        let cone = contact
+            .filter(|_| sliding)
+            .map(|contact| force_response(contact, d.efc.D[first], &x[first..first + len]));
         let [_, _, imp, slope] = d.efc.KBIP[first];
         // a row as stiff as rounding allows does not become stiffer
         let free = d.efc.R[first] > dualstep::MINVAL;

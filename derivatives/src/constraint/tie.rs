@@ -66,9 +66,8 @@ pub(super) fn add(
         let mut dx = [0.0; MAX_TIE];
         for r in 0..len {
             let x = efc.pos[first + r] - efc.margin[first + r];
-            let daref = -B * Jv[r].eps
-                - K * (slope * residual * x + imp * error[r].eps)
-                - bias[r].eps;
+            let daref =
+                -B * Jv[r].eps - K * (slope * residual * x + imp * error[r].eps) - bias[r].eps;
             dx[r] = Ja[r].eps - daref;
         }
         let mut df = [0.0; MAX_TIE];

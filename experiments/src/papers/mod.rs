@@ -38,12 +38,8 @@ pub struct Paper {
 }
 
 /// All papers.
-pub const PAPERS: [Paper; 4] = [
-    featherstone_2008::PAPER,
-    millard_2013::PAPER,
-    todorov_2014::PAPER,
-    carpentier_2018::PAPER,
-];
+pub const PAPERS: [Paper; 4] =
+    [featherstone_2008::PAPER, millard_2013::PAPER, todorov_2014::PAPER, carpentier_2018::PAPER];
 
 /// The paper of that name.
 pub fn find(slug: &str) -> Option<&'static Paper> {

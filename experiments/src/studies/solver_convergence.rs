@@ -25,14 +25,14 @@ pub const STUDY: Study = Study {
             floor, blocks that slide on elliptic cones, a frame with redundant equalities, and an arm with limits and \
             dry friction. All start from the unconstrained acceleration.",
     reading: "Gaps are relative to that of the unconstrained acceleration. The cost is strictly convex: all solvers have \
-              one minimum to find, however redundant the rows are, and the accelerations of Newton and CG agree there. \
-              Where all rows have quadratic pieces Newton ends, as theory says, once it has found which rows are \
-              active; on elliptic cones it converges quadratically. CG is bound by the condition number κ of M⁻¹H: \
-              (√κ − 1)/(√κ + 1) per iteration on one quadratic piece, or as many iterations as there are independent \
-              active rows and one more; the bound in the table is the smaller of the two, and does not count \
-              iterations in which rows change. PGS gains digits at a constant rate. Its dual gap closes long before \
-              its acceleration is right, whose primal cost weighs residuals by 1/R; and where elliptic contacts stick \
-              it may come to rest short of the minimum.",
+              one minimum to find, however redundant the rows are, and they find the same. Where the cost is made of \
+              quadratic pieces Newton ends, as theory says, once it has found which rows are active; on elliptic cones it \
+              converges quadratically. CG is bound by the condition number κ of M⁻¹H: (√κ − 1)/(√κ + 1) per iteration \
+              on one quadratic piece, or as many iterations as there are independent active rows and one more. The bound \
+              in the table is the smaller of the two; CG passes it by the iterations in which rows still change. PGS gains \
+              digits at a rate that depends on how the rows are coupled: a few sweeps where they hardly are, as limits of \
+              an arm, a hundred where equalities are redundant. Its dual cost approaches the minimum monotonically, the \
+              primal cost of its acceleration, which is what a simulation gets, does not.",
     config: include_str!("../../configs/solver-convergence.toml"),
     run,
 };
