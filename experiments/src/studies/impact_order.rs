@@ -28,17 +28,19 @@ pub const STUDY: Study = Study {
             laws: a damped contact under gravity, an undamped one, one whose impedance crosses a knot of its spline, and \
             one whose impedance begins at zero. Root mean squares over starts, so that impacts fall anywhere in a step.",
     reading: "An integrator of order p keeps it where the acceleration is smooth along the path. A step over a jump in the \
-              k-th derivative of the acceleration errs by hᵏ⁺¹, and that happens once or twice in an impact: the order is \
-              the smaller one of p and k + 1. A damped contact resists at once: at first touch the acceleration itself \
-              jumps (k = 0), all integrators have order 1, and RK4 is little better than Euler. An undamped spring \
-              (solref in direct form without damping, no gravity) has a kink (k = 1): order 2 at most. An impedance \
-              that begins at zero makes a smooth entry; then the knots of its spline limit RK4 to order 3 (k = 2) where \
-              they are crossed, and where they are not it has its order 4, through the impact. The others take one \
-              evaluation at the beginning of a step, contacts included: they are semi-implicit Euler here, of order 1. \
-              That it has order 2 without damping is a gift of symmetry: between two flights it is the leapfrog. With \
-              default parameters an integrator of high order is of no use through contacts; with a smooth impedance, no \
-              damping and direct solref it is. Standard solref has a limit besides: unless refsafe is disabled, its time \
-              constant is at least two steps, and contacts faster than that change with the step.",
+              k-th derivative of the acceleration errs by hᵏ⁺¹, and that happens once or twice in an impact: theory \
+              promises the smaller one of p and k + 1. A damped contact resists at once: at first touch the acceleration \
+              itself jumps (k = 0), all integrators have order 1, and RK4 is little better than Euler. An undamped \
+              spring (solref in direct form without damping, no gravity) has a kink (k = 1): order 2 at most. An \
+              impedance that begins at zero makes a smooth entry; then the knots of its spline limit RK4 to order 3 \
+              (k = 2) where they are crossed, and where they are not it keeps its order 4 through the impact. The others \
+              take one evaluation at the beginning of a step, contacts included: they are semi-implicit Euler here. \
+              Without damping, from one flight to another, its order is 2, not 1: there it is the leapfrog, whose kicks \
+              are the same but for half a kick at either end, which is zero in flight. RK4 gains one order on that \
+              symmetric path as well, 5 where theory promises 4. With default parameters an integrator of high order is of \
+              no use through contacts; with a smooth impedance, no damping and direct solref it is. Standard solref has \
+              a limit besides: unless refsafe is disabled, its time constant is at least two steps, and contacts faster \
+              than that change with the step.",
     config: include_str!("../../configs/impact-order.toml"),
     run,
 };

@@ -1,4 +1,4 @@
-//! Experiments on convergence: each is a configuration, a function, and a result that is kept.
+//! Experiments on convergence and contact: each is a configuration, a function, and a result that is kept.
 //!
 //! | study | what it shows |
 //! |---|---|

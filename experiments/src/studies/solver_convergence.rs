@@ -31,7 +31,7 @@ pub const STUDY: Study = Study {
               on one quadratic piece, or as many iterations as there are independent active rows and one more. The bound \
               in the table is the smaller of the two; CG passes it by the iterations in which rows still change. PGS gains \
               digits at a rate that depends on how the rows are coupled: a few sweeps where they hardly are, as limits of \
-              an arm, a hundred where equalities are redundant. Its dual cost approaches the minimum monotonically, the \
+              an arm, a hundred where equalities are redundant. Its dual cost approaches the minimum steadily, the \
               primal cost of its acceleration, which is what a simulation gets, does not.",
     config: include_str!("../../configs/solver-convergence.toml"),
     run,
