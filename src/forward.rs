@@ -30,6 +30,9 @@ fn position<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::camera(m, d);
     smooth::tendon(m, d);
     smooth::crb(m, d);
+    if m.opt.enabled(enable::DIAGEXACT) {
+        smooth::factor_m(m, d);
+    }
     contacts_and_rows(m, d);
     smooth::transmission(m, d);
 }

@@ -6,7 +6,10 @@
 //! Source: MuJoCo `mj_setConst`, `mjCModel::AutoSpringDamper`.
 
 mod equality;
+mod length_range;
 mod statistic;
+
+pub use length_range::{LengthRangeError, LengthRangeOptions, length_range, length_range_model};
 
 use crate::data::Data;
 use crate::linalg::tree_ldl;

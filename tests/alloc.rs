@@ -208,6 +208,7 @@ fn rows<T: Scalar>(m: &Model) -> (Efc<T>, Vec<Contact<T>>) {
         solref: [0.0; 2],
         solreffriction: [0.0; 2],
         solimp: [0.0; 5],
+        adhesion: 0.0,
         dim: 3,
         geom: [0; 2],
         exclude: Exclude::default(),

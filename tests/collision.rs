@@ -78,7 +78,11 @@ fn numbers<T: Scalar>(contacts: &[Contact<T>]) -> Vec<T> {
 
 /// Tangents of all contacts of `m` at random poses against centred differences.
 fn tangent_problems(what: &str, m: &Model, seed: u64) -> Vec<String> {
-    const H: f64 = 1e-6;
+    differences(what, m, seed, 1e-6, DUAL_DERIVATIVE)
+}
+
+/// The same with a step and a tolerance.
+fn differences(what: &str, m: &Model, seed: u64, h: f64, tolerance: f64) -> Vec<String> {
     let mut random = Random::new(seed);
     let (mut found, mut compared) = (Vec::new(), 0);
     for _ in 0..60 {
@@ -92,7 +96,7 @@ fn tangent_problems(what: &str, m: &Model, seed: u64) -> Vec<String> {
             let dx: Vec<f64> = direction.iter().map(|x| h * x).collect();
             contacts(m, &mut moved(m, &d, &dx, &[]))
         };
-        let (before, after) = (along(-H), along(H));
+        let (before, after) = (along(-h), along(h));
         let dx: Vec<Dual<1>> =
             direction.iter().map(|x| Dual::from_parts(|k| [0.0, *x][k])).collect();
         let duals = contacts(m, &mut moved(m, &d, &dx, &[]));
@@ -101,7 +105,7 @@ fn tangent_problems(what: &str, m: &Model, seed: u64) -> Vec<String> {
         }
         let jumps = |other: &[f64]| {
             let pairs = numbers(&duals).into_iter().zip(other.to_vec());
-            pairs.into_iter().any(|(dual, x)| (dual.re() - x).abs() > 100.0 * H)
+            pairs.into_iter().any(|(dual, x)| (dual.re() - x).abs() > 100.0 * h)
         };
         if jumps(&numbers(&before)) || jumps(&numbers(&after)) {
             continue; // other corners are kept, or in another order
@@ -109,9 +113,9 @@ fn tangent_problems(what: &str, m: &Model, seed: u64) -> Vec<String> {
         compared += duals.len();
         let sides = numbers(&before).into_iter().zip(numbers(&after));
         for (dual, (before, after)) in numbers(&duals).iter().zip(sides) {
-            let slope = (after - before) / (2.0 * H);
+            let slope = (after - before) / (2.0 * h);
             let error = (dual.part(1) - slope).abs() / slope.abs().max(1.0);
-            if error > tolerance::scaled(DUAL_DERIVATIVE) || error.is_nan() {
+            if error > tolerance::scaled(tolerance) || error.is_nan() {
                 found.push(format!("{what}: {} instead of {slope}", dual.part(1)));
             }
         }
@@ -156,6 +160,75 @@ fn tangents_of_polytopes_are_those_of_the_geometry() {
         let bodies = bodies.concat();
         let m = parse(&format!("<mujoco>{ASSETS}<worldbody>{bodies}</worldbody></mujoco>"));
         found.append(&mut tangent_problems(&format!("{a} and {b}"), &m, 4));
+    }
+    report(&found);
+}
+
+/// Pairs of smooth shapes: numbers of `SHAPES`.
+const SMOOTH: [(usize, usize); 8] =
+    [(0, 2), (1, 2), (1, 3), (2, 2), (2, 3), (2, 4), (3, 3), (3, 4)];
+
+// what EPA finds is only as good as its tolerance, so the differences are coarse
+#[test]
+fn tangents_of_smooth_pairs_are_those_of_the_geometry() {
+    let mut found = Vec::new();
+    for (a, b) in SMOOTH {
+        let (a, b) = (SHAPES[a], SHAPES[b]);
+        let bodies = [a, b].map(|shape| format!("<body><freejoint/><geom {shape}/></body>"));
+        let option = r#"<option ccd_tolerance="1e-12" ccd_iterations="150"/>"#;
+        let bodies = bodies.concat();
+        let m = parse(&format!("<mujoco>{option}<worldbody>{bodies}</worldbody></mujoco>"));
+        found.append(&mut differences(&format!("{a} and {b}"), &m, 2, 1e-3, 3e-2));
+    }
+    report(&found);
+}
+
+/// All numbers of all contacts at coinciding, touching and parallel poses, on `T`.
+fn are_finite<T: Scalar>(m: &Model) -> bool {
+    let offsets = [0.0, 1e-300, 1e-16, 1e-9, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6];
+    let places = offsets.iter().flat_map(|&x| (0..3).map(move |axis| (axis, x)));
+    places.into_iter().all(|(axis, x)| {
+        let mut d = Data::<T>::new(m);
+        d.qpos[axis] = T::from_parts(|k| if k == 0 { x } else { 1.0 });
+        numbers(&contacts(m, &mut d)).into_iter().all(Scalar::finite)
+    })
+}
+
+#[test]
+fn degenerate_poses_of_convex_pairs_are_finite() {
+    let flat =
+        r#"<asset><mesh name="thin" vertex="0 0 0  .2 0 0  0 .2 0  .2 .2 0  .1 .1 1e-6"/></asset>"#;
+    let thin = r#"type="mesh" mesh="thin""#;
+    let pyramid = r#"type="mesh" mesh="pyramid""#;
+    let shapes: Vec<&str> = SHAPES.into_iter().chain([thin, pyramid]).collect();
+    let mut found = Vec::new();
+    for (i, a) in shapes.iter().enumerate() {
+        for b in &shapes[i..] {
+            let bodies = [a, b].map(|shape| format!("<body><freejoint/><geom {shape}/></body>"));
+            let bodies = bodies.concat();
+            let m =
+                parse(&format!("<mujoco>{ASSETS}{flat}<worldbody>{bodies}</worldbody></mujoco>"));
+            if !are_finite::<f64>(&m) || !are_finite::<Dual<2>>(&m) {
+                found.push(format!("{a} and {b}: not finite"));
+            }
+        }
+    }
+    report(&found);
+}
+
+#[test]
+fn tangents_on_height_fields_are_those_of_the_geometry() {
+    let mut found = Vec::new();
+    for shape in SHAPES {
+        let asset = field(TOOTH);
+        let m = parse(&format!(
+            r#"<mujoco><option ccd_tolerance="1e-12" ccd_iterations="150"/><asset>{asset}</asset>
+               <worldbody><geom type="hfield" hfield="field" euler="5 7 0" pos="0 0 -0.5" margin="0.1"/>
+               <body><freejoint/><geom {shape}/></body></worldbody></mujoco>"#
+        ));
+        // the tip meets an ellipsoid where it bends most: there the differences are coarser still
+        let coarse = if shape == SHAPES[2] { 0.1 } else { 3e-2 };
+        found.append(&mut differences(&format!("field and {shape}"), &m, 3, 1e-4, coarse));
     }
     report(&found);
 }
@@ -370,11 +443,77 @@ fn a_drum_stands_on_four_of_its_twelve_corners() {
     }
 }
 
+/// A height field of 5 × 5 points, 2 m × 2 m, 0.5 m high.
+fn field(elevation: &str) -> String {
+    format!(
+        r#"<hfield name="field" nrow="5" ncol="5" size="1 1 0.5 0.2" elevation="{elevation}"/>"#
+    )
+}
+
+/// A height field and a free body with a geom.
+fn on_field(elevation: &str, pose: &str, above: &str) -> Model {
+    let field = field(elevation);
+    parse(&format!(
+        r#"<mujoco><asset>{field}</asset><worldbody><geom type="hfield" hfield="field" margin="0.01"/>
+           <body {pose}><freejoint/><geom {above}/></body></worldbody></mujoco>"#
+    ))
+}
+
+/// Rises along x by 0.25.
+const SLOPE: &str = "0 .25 .5 .75 1 0 .25 .5 .75 1 0 .25 .5 .75 1 0 .25 .5 .75 1 0 .25 .5 .75 1";
+/// Flat but for a tooth in the middle.
+const TOOTH: &str = "0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0";
+
+#[test]
+fn height_fields_are_their_surface() {
+    // above the middle of a triangle of the slope z = (x + 1) / 4
+    let normal = nalgebra::Vector3::new(-0.25, 0.0, 1.0).normalize();
+    let point = nalgebra::Vector3::new(-0.65, -0.9, 0.0875);
+    for (height, number) in [(0.04, 1), (0.058, 1), (0.062, 0)] {
+        let center = point + normal * height;
+        let pose = format!(r#"pos="{} {} {}""#, center.x, center.y, center.z);
+        let m = on_field(SLOPE, &pose, r#"size="0.05""#);
+        let found = contacts(&m, &mut Data::<f64>::new(&m));
+        assert_eq!(found.len(), number, "{height}");
+        for contact in found {
+            assert!((contact.dist - (height - 0.05)).abs() < 1e-6, "{}", contact.dist);
+            assert!((contact.frame[0] - normal).norm() < 1e-5);
+            let middle = point + normal * (0.5 * contact.dist);
+            assert!((contact.pos - middle).norm() < 1e-5, "{}", contact.pos);
+        }
+    }
+    // beside the field, and below its base
+    for pose in [r#"pos="1.2 0 0""#, r#"pos="0 -1.2 0""#, r#"pos="0 0 -0.4""#] {
+        let m = on_field(SLOPE, pose, r#"size="0.15""#);
+        assert!(contacts(&m, &mut Data::<f64>::new(&m)).is_empty(), "{pose}");
+    }
+}
+
+#[test]
+fn every_shape_rests_on_the_tooth_of_a_height_field() {
+    for shape in SHAPES {
+        // half a millimetre into the tip, which is at 0.5
+        let half =
+            ["0.2", "0.3", "0.3", "0.2", "0.3"][SHAPES.iter().position(|s| *s == shape).unwrap()];
+        let z = half.parse::<f64>().unwrap() + 0.4995;
+        let m = on_field(TOOTH, &format!(r#"pos="0.001 0.002 {z}""#), shape);
+        let found = contacts(&m, &mut Data::<f64>::new(&m));
+        assert!(!found.is_empty() && found.len() <= 6, "{shape}: {}", found.len());
+        for contact in &found {
+            assert!((contact.frame[0].z - 1.0).abs() < 0.02, "{shape}: {}", contact.frame[0]);
+            assert!((contact.dist + 0.0005).abs() < 4e-4, "{shape}: {}", contact.dist);
+        }
+    }
+}
+
 #[test]
 fn degenerate_poses_give_finite_contacts() {
     let plane = r#"type="plane" size="1 1 1""#;
     let fixed = PAIRS.iter().map(|&(a, b)| (SHAPES[a], SHAPES[b]));
     let fixed = fixed.chain(SHAPES.iter().map(|&shape| (plane, shape)));
+    let field = r#"type="hfield" hfield="field""#;
+    let fixed = fixed.chain(SHAPES.iter().map(|&shape| (field, shape)));
+    let asset = self::field(TOOTH);
     let poses = [
         "",
         r#"euler="90 0 0""#,
@@ -387,8 +526,8 @@ fn degenerate_poses_give_finite_contacts() {
     ];
     for ((a, b), pose) in fixed.flat_map(|pair| poses.map(|pose| (pair, pose))) {
         let m = parse(&format!(
-            r#"<mujoco><worldbody><geom {a}/><body {pose}><freejoint/><geom {b}/></body></worldbody>
-               </mujoco>"#
+            r#"<mujoco><asset>{asset}</asset><worldbody><geom {a}/><body {pose}><freejoint/>
+               <geom {b}/></body></worldbody></mujoco>"#
         ));
         let d = Data::<f64>::new(&m);
         let dx = vec![Dual::<1>::from_parts(|k| [0.0, 1.0][k]); 2 * m.nv];

@@ -28,6 +28,8 @@ fn prepare<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::kinematics(m, d);
     smooth::com_pos(m, d);
     smooth::tendon(m, d);
+    smooth::crb(m, d);
+    smooth::factor_m(m, d);
     smooth::com_vel(m, d);
 }
 
@@ -178,8 +180,7 @@ fn rows_equal_those_of_the_oracle() {
         compared.model(&name, &load(&name), &golden, tolerance::scaled(tolerance::ROWS));
     }
     report(&compared.problems);
-    // every kind is there, but contacts without friction: see below
-    assert_eq!(compared.rows.len(), 7, "{:?}", compared.rows);
+    assert_eq!(compared.rows.len(), 8, "{:?}", compared.rows);
     assert!(compared.rows.values().all(|n| *n >= 4), "{:?}", compared.rows);
 }
 

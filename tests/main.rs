@@ -2,6 +2,7 @@
 
 mod collision;
 mod constraint;
+mod contact;
 mod derivatives;
 mod determinism;
 mod errors;
@@ -11,6 +12,7 @@ mod mistakes;
 mod mjcf;
 mod order;
 mod scalars;
+mod sensors;
 mod solver;
 mod support;
 mod tidy;

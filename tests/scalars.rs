@@ -12,10 +12,11 @@
 
 use std::path::Path;
 
-use dualstep::collision::{Contact, Exclude};
-use dualstep::constraint::{self, Efc};
+use dualstep::collision::{self, Collision, Contact, Exclude};
+use dualstep::constraint::{self, Efc, EfcType};
 use dualstep::math::{SpatialInertia, SpatialVec};
 use dualstep::model::{DynType, GainType, Integrator, JointType, Model, ObjType};
+use dualstep::ray::{self, RayFilter};
 use dualstep::scalar::Dual;
 use dualstep::smooth::qderiv::{self, QDeriv};
 use dualstep::smooth::{self, actuation, jacobian, muscle, passive, poly};
@@ -173,7 +174,54 @@ fn products<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
         ("curves", curves(m, d)),
         ("differentiate_pos", tangents(m, d)),
         ("constraint rows", constraint_rows(m, d)),
+        ("rays", rays(m, d)),
+        ("distances", distances(m, d)),
     ]
+}
+
+/// Rays from one point through each geom: what they meet first, and the geom itself.
+fn rays<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
+    let from = Vector3::new(0.3, -0.7, 5.0).map(T::lift);
+    let mut out = Vec::new();
+    for g in 0..m.ngeom {
+        let vec = d.geom_xpos[g] - from + Vector3::new(0.003, 0.007, 0.001).map(T::lift);
+        let first = ray::ray(m, d, &from, &vec, &RayFilter::default());
+        let one = ray::ray_one(m, d, g, &from, &vec);
+        for hit in first.iter().chain(&one) {
+            out.push(hit.dist);
+            out.extend(hit.normal.iter());
+        }
+        let (kind, size) = (m.geom_type[g], &m.geom_size[g]);
+        let shape = ray::ray_geom(kind, size, &d.geom_xpos[g], &d.geom_xmat[g], &from, &vec);
+        out.extend(shape.map(|(dist, _)| dist));
+        for s in 0..m.nsite {
+            let inside = ray::inside_site(m, d, s, &d.geom_xpos[g]);
+            let met = ray::ray_meets_site(m, d, s, &d.geom_xpos[g], &vec);
+            out.extend([inside, met].map(|is| T::lift(f64::from(u8::from(is)))));
+        }
+    }
+    out
+}
+
+/// Distances of each geom from the first and the last, and forces of all contacts.
+fn distances<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
+    let mut memory = Collision::new(m);
+    let mut out = Vec::new();
+    for g in 0..m.ngeom {
+        for other in [0, m.ngeom - 1] {
+            let found = collision::geom_distance(m, d, [g, other], 10.0, &mut memory);
+            if let Some(separation) = found.filter(|_| g != other) {
+                out.push(separation.dist);
+                out.extend(vectors(&separation.fromto));
+            }
+        }
+    }
+    for contact in &d.contact {
+        out.extend(constraint::contact_force(m, contact, &d.efc));
+    }
+    let rows = (0..m.njnt).filter_map(|j| constraint::limit_row(&d.efc, EfcType::LimitJoint, j));
+    out.extend(rows.map(|row| d.efc.pos[row]));
+    out
 }
 
 /// Rows of all constraints, with a contact between the first and the last geom, were it there or not.

@@ -9,8 +9,8 @@ use dualstep::constraint::may_have_rows;
 use dualstep::forward::{Outputs, Reuse, check_acceleration, check_input, forward_skip};
 use dualstep::integrate::{damps_implicitly, stiffness};
 use dualstep::linalg::tree_ldl;
-use dualstep::model::Integrator;
-use dualstep::model::options::disable;
+use dualstep::model::options::{disable, enable};
+use dualstep::model::{Integrator, TrnType};
 use dualstep::smooth::poly;
 use dualstep::{Data, Model};
 
@@ -23,9 +23,22 @@ use crate::kinks;
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
-use crate::sensor::{SensorDeriv, feels_constraints, mjd_sensors, mjd_sensors_from};
+use crate::sensor::{
+    SensorDeriv, covers_sensors, feels_constraints, mjd_sensors, mjd_sensors_from,
+};
 use crate::smooth::{SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
+
+/// What of the state the closed form does not cover, as far as that can be seen before it is computed.
+pub(crate) fn uncovered(m: &Model, d: &Data<f64>) -> Option<Feature> {
+    if !d.contact.is_empty() && m.actuator_trntype.contains(&TrnType::Body) {
+        Some(Feature::BodyTransmission)
+    } else if d.efc.nefc > 0 && m.opt.enabled(enable::DIAGEXACT) {
+        Some(Feature::ExactDiagonal)
+    } else {
+        None
+    }
+}
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
 #[derive(Debug)]
@@ -155,12 +168,18 @@ pub(crate) fn linearize(
     if outputs.include_qacc(m, &w.d) {
         check_acceleration(&w.d.qacc).map_err(TransitionError::Step)?;
     }
+    if let Some(feature) = uncovered(m, &w.d) {
+        return Err(TransitionError::NotCovered { feature });
+    }
     w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
     kinks::mark(m, &w.d, &FdConfig::default().eps, &mut w.columns);
     if w.wanted.state {
         state(m, d, w, transition)?;
     }
     let Some(sensors) = &mut w.sensors else { return Ok(None) };
+    if !covers_sensors(m) {
+        return Ok(Some(Feature::Sensors));
+    }
     if w.d.efc.nefc > 0 && feels_constraints(m) {
         return Ok(Some(Feature::ConstraintSensors));
     }

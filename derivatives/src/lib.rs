@@ -63,7 +63,7 @@ pub use dynamics::{
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
 pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, TransitionError};
 pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
-pub use sensor::{SensorDeriv, mjd_sensors};
+pub use sensor::{SensorDeriv, covers_sensor, mjd_sensors};
 pub use smooth::{SmoothDeriv, mjd_smooth_pos};
 pub use trajectory::{Knot, TrajectoryError, TrajectoryWorkspace, linearize_trajectory};
 pub use transition::{

@@ -124,6 +124,12 @@ pub enum Feature {
     ConstraintSensors,
     /// A contact of surfaces that move on their bodies (`surfacevel`).
     MovingSurfaces,
+    /// An actuator pulls on what its body touches.
+    BodyTransmission,
+    /// Constraints are active, and their softness follows from the exact diagonal of the inertia (`diagexact`).
+    ExactDiagonal,
+    /// Sensors of contacts, of rays and distances to geoms, and of images.
+    Sensors,
     /// A contact whose geometry does not come out the same in a second run of its collider.
     ContactGeometry,
 }
@@ -134,6 +140,9 @@ impl fmt::Display for Feature {
             Self::Stages => "stages of RK4 need derivatives by position for every column",
             Self::ConstraintSensors => "sensors of accelerations or forces with active constraints",
             Self::MovingSurfaces => "contacts of moving surfaces",
+            Self::BodyTransmission => "an actuator pulls on what its body touches",
+            Self::ExactDiagonal => "the exact diagonal of the constraint inertia",
+            Self::Sensors => "sensors of contacts, rays, distances and images",
             Self::ContactGeometry => "a contact whose features are not clear",
         })
     }

@@ -9,6 +9,7 @@ use crate::columns::{Wanted, ncolumns, selection};
 use crate::dual::{DualWorkspace, mjd_transition_dual_into};
 use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
 use crate::matrices::{Feature, Reason, Transition, TransitionError};
+use crate::sensor::covers_sensors;
 
 /// How to differentiate a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +89,7 @@ impl Plan {
                 Self { analytic: Some((all, Reason::Requested)), ..Self::default() }
             }
             Method::Auto => {
-                let fallback = may_have_rows(m).then(|| all.clone());
+                let fallback = (may_have_rows(m) || !covers_sensors(m)).then(|| all.clone());
                 Self { analytic: Some((all, Reason::Covered)), fallback, ..Self::default() }
             }
         })

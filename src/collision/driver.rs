@@ -54,6 +54,17 @@ impl<T: Scalar> Collision<T> {
         self.narrow.collide(m, d, geom, margin, &mut self.touch);
         &self.touch
     }
+
+    /// Where two convex solids are nearest to each other, if that is less than `distmax` apart.
+    pub(super) fn separation(
+        &mut self,
+        m: &Model,
+        d: &Data<T>,
+        geom: [usize; 2],
+        distmax: f64,
+    ) -> Option<Touch<T>> {
+        self.narrow.separation(m, d, geom, distmax)
+    }
 }
 
 /// Finds all contacts.
@@ -109,7 +120,7 @@ fn find_candidates<T: Scalar>(
             push_pair(m, d, next, out);
             next += 1;
         }
-        if m.exclude_signature.iter().any(|&s| signature_of(s) == signature) {
+        if m.exclude_signature.binary_search_by_key(&signature, |&s| signature_of(s)).is_ok() {
             continue;
         }
         let named = |a: usize, b: usize| {

@@ -1,7 +1,7 @@
 //! Narrow phase: the collider of each pair of shapes.
 
 use super::contact::Touch;
-use super::convex::{Limits, Polytope, Scratch, Shape, convex_convex, prism_convex};
+use super::convex::{Limits, Polytope, Scratch, Shape, convex_convex, prism_convex, separation};
 use super::hfield::{Extent, HeightField, relative, to_world};
 use super::primitive::sphere_sphere::Ball;
 use super::primitive::{self, Placed};
@@ -39,7 +39,9 @@ fn shape<'a>(m: &Model, polytope: &'a [Option<Polytope>], g: usize) -> Option<Sh
         Sphere => Some(Shape::Ball(size.x)),
         Capsule => Some(Shape::Capsule { radius: size.x, half: size.y }),
         Ellipsoid => Some(Shape::Ellipsoid(size)),
-        Cylinder => Some(Shape::Cylinder { radius: size.x, half: size.y }),
+        Cylinder => {
+            polytope[g].as_ref().map(|caps| Shape::Cylinder { radius: size.x, half: size.y, caps })
+        }
         Box => polytope[g].as_ref().map(|p| Shape::Box(size, p)),
         Mesh => polytope[g].as_ref().map(Shape::Mesh),
         _ => None,
@@ -127,6 +129,23 @@ impl<T: Scalar> Narrow<T> {
             }
             _ => {}
         }
+    }
+
+    /// Where two convex solids are nearest to each other, or deepest in each other, if that is less than `distmax` apart.
+    /// None for shapes that the general collider does not take.
+    ///
+    /// - reads `geom_xpos`, `geom_xmat`
+    pub(super) fn separation(
+        &mut self,
+        m: &Model,
+        d: &Data<T>,
+        geom: [usize; 2],
+        distmax: f64,
+    ) -> Option<Touch<T>> {
+        let Self { polytope, scratch } = self;
+        let [first, second] = geom.map(|g| shape(m, polytope, g));
+        let placed = geom.map(|g| placed(m, d, g));
+        separation(limits(m, distmax), [first?, second?], placed, scratch)
     }
 
     /// The same for a height field: each prism under its surface by the general collider.

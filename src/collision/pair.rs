@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::contact::{Contact, ContactParams, Touch, margin_gap};
+use super::contact::{Touch, margin_gap};
 use super::narrow::{MAX_TOUCHES, Narrow};
 use super::primitive::Placed;
 use crate::model::Model;
@@ -13,29 +13,23 @@ use crate::scalar::Scalar;
 pub struct PairCollider<T: Scalar> {
     narrow: Narrow<T>,
     touch: Vec<Touch<T>>,
-    contact: Vec<Contact<T>>,
 }
 
 impl<T: Scalar> PairCollider<T> {
     /// Memory for a model.
     pub fn new(m: &Model) -> Self {
-        Self {
-            narrow: Narrow::new(m),
-            touch: Vec::with_capacity(MAX_TOUCHES),
-            contact: Vec::with_capacity(MAX_TOUCHES),
-        }
+        Self { narrow: Narrow::new(m), touch: Vec::with_capacity(MAX_TOUCHES) }
     }
 
-    /// The contacts of two geoms, ordered by type, at these positions and orientations, as
-    /// [`collision`](super::collision) would find them there: parameters of the explicit pair that names both, if there
-    /// is one.
-    pub fn contacts(
+    /// Where two geoms, ordered by type, touch at these positions and orientations, as
+    /// [`collision`](super::collision) finds it: within the margin of the explicit pair that names both, if there is one.
+    pub fn touches(
         &mut self,
         m: &Model,
         geom: [usize; 2],
         pos: &[Vector3<T>; 2],
         mat: &[Matrix3<T>; 2],
-    ) -> &[Contact<T>] {
+    ) -> &[Touch<T>] {
         let named = |p: &usize| {
             let pair = [m.pair_geom1[*p], m.pair_geom2[*p]];
             pair == geom || pair == [geom[1], geom[0]]
@@ -45,9 +39,6 @@ impl<T: Scalar> PairCollider<T> {
         let placed = |k: usize| Placed { pos: &pos[k], mat: &mat[k], size: &m.geom_size[geom[k]] };
         self.touch.clear();
         self.narrow.collide_placed(m, geom, [placed(0), placed(1)], margin + gap, &mut self.touch);
-        let params = ContactParams::new(m, geom, pair);
-        self.contact.clear();
-        self.contact.extend(self.touch.iter().map(|touch| params.contact(geom, touch)));
-        &self.contact
+        &self.touch
     }
 }

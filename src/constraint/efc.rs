@@ -77,8 +77,8 @@ pub struct Efc<T: Scalar> {
     pub margin: Vec<T>,
     /// Friction loss.
     pub frictionloss: Vec<f64>,
-    /// Diagonal of J M⁻¹ Jᵀ, approximately, so that R = (1 − I)/I · diagA.
-    pub diagA: Vec<f64>,
+    /// Diagonal of J M⁻¹ Jᵀ, approximately unless `diagexact` is enabled, so that R = (1 − I)/I · diagA.
+    pub diagA: Vec<T>,
     /// Stiffness, damping, impedance, and derivative of the impedance along `pos`.
     pub KBIP: Vec<[T; 4]>,
     /// 1/R.
@@ -100,6 +100,8 @@ pub struct Efc<T: Scalar> {
 
     /// Columns of the rows that are appended next.
     columns: Vec<usize>,
+    /// One row with its zeros.
+    pub(super) dense: Vec<T>,
 }
 
 impl<T: Scalar> Efc<T> {
@@ -131,6 +133,7 @@ impl<T: Scalar> Efc<T> {
             force: Vec::with_capacity(capacity),
             state: Vec::with_capacity(capacity),
             columns: Vec::with_capacity(2 * nv),
+            dense: Vec::with_capacity(nv),
         }
     }
 
@@ -207,7 +210,7 @@ impl<T: Scalar> Efc<T> {
         self.pos.resize(end, block.pos);
         self.margin.resize(end, T::lift(block.margin));
         self.frictionloss.resize(end, block.frictionloss);
-        self.diagA.resize(end, 0.0);
+        self.diagA.resize(end, T::zero());
         self.KBIP.resize(end, [T::zero(); 4]);
         self.D.resize(end, T::zero());
         self.R.resize(end, T::zero());
@@ -281,6 +284,7 @@ impl<T: Scalar> Default for Efc<T> {
             force: Vec::new(),
             state: Vec::new(),
             columns: Vec::new(),
+            dense: Vec::new(),
         }
     }
 }

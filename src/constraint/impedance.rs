@@ -31,7 +31,7 @@ pub(super) fn make_impedance<T: Scalar>(m: &Model, contacts: &mut [Contact<T>], 
         for i in start..start + len {
             let [k, b] = p.stiffness_damping(kind, i - start);
             efc.KBIP[i] = [T::lift(k), T::lift(b), imp, slope];
-            let softness = (T::one() - imp) / imp * T::lift(efc.diagA[i]);
+            let softness = (T::one() - imp) / imp * efc.diagA[i];
             efc.R[i] = at_least_minval(softness);
         }
         match kind {
@@ -44,8 +44,7 @@ pub(super) fn make_impedance<T: Scalar>(m: &Model, contacts: &mut [Contact<T>], 
         }
         for i in start..start + len {
             efc.D[i] = T::one() / efc.R[i];
-            let imp = imp.re();
-            efc.diagA[i] = efc.R[i].re() * imp / (1.0 - imp);
+            efc.diagA[i] = efc.R[i] * imp / (T::one() - imp);
         }
         start += len;
     }

@@ -13,13 +13,13 @@
 //! | `efc` | [`Efc`]: the rows |
 //! | `tie` | [`Tie`]: connect, weld, distance as functions of poses |
 //! | `equality`, `friction`, `limit`, `contact` | one kind of constraint each: which rows, `J`, `pos` |
-//! | `diagonal` | `diagA` from the inverse weights of the model |
+//! | `diagonal` | `diagA` from the inverse weights of the model, or exactly |
 //! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
 //! | `reference` | `vel` and `aref` |
 //! | `force` | forces of contacts |
 //! | [`rne_post_constraint()`] | accelerations and internal forces of bodies |
 //!
-//! Not taken into account: the exact diagonal (`diagexact`), sleeping trees, flexes.
+//! Not taken into account: sleeping trees, flexes.
 //!
 //! Source: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints"; MuJoCo
 //! manual, Computation, "Constraint model" and "Solver parameters"; MuJoCo `mj_makeConstraint`,
@@ -39,7 +39,7 @@ mod rne_post_constraint;
 
 use crate::collision::Contact;
 use crate::data::Data;
-use crate::model::options::disable;
+use crate::model::options::{disable, enable};
 use crate::model::{JointType, Model};
 use crate::scalar::Scalar;
 
@@ -52,7 +52,7 @@ pub use tie::{MAX_TIE, Tie};
 /// Rows of all constraints that are active at a state, in MuJoCo's order.
 ///
 /// - reads  `qpos`, `xpos`, `xquat`, `xmat`, `site_xpos`, `geom_xpos`, `cdof`, `subtree_com`, `ten_length`,
-///   `ten_J`, `eq_active`; the contacts
+///   `ten_J`, `eq_active`; the contacts; the factor of `qM` where `diagexact` is enabled
 /// - writes the position-dependent part of `efc`, and `efc_address`, `mu` and [`Exclude::NoDofs`] of the
 ///   contacts
 ///
@@ -78,7 +78,11 @@ pub fn make_constraint<T: Scalar>(
         return;
     }
     instantiate(m, d, contacts, efc);
-    diagonal::diag_approx(m, contacts, efc);
+    if m.opt.enabled(enable::DIAGEXACT) {
+        diagonal::diag_exact(m, d, efc);
+    } else {
+        diagonal::diag_approx(m, contacts, efc);
+    }
     impedance::make_impedance(m, contacts, efc);
 }
 

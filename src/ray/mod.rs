@@ -175,6 +175,3 @@ pub fn ray_meets_site<T: Scalar>(
 fn local_point<T: Scalar>(pos: &Vector3<T>, mat: &Matrix3<T>, point: &Vector3<T>) -> Vector3<f64> {
     mat.map(Scalar::re).tr_mul(&(point - pos).map(Scalar::re))
 }
-
-#[cfg(test)]
-mod tests;

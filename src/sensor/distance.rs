@@ -59,5 +59,5 @@ fn geoms(m: &Model, kind: ObjType, id: usize) -> Range<usize> {
 
 /// True if the distances of all pairs of geoms of sensor `i` can be computed.
 pub(super) fn supported(m: &Model, i: usize) -> bool {
-    pairs(m, i).all(|(g1, g2)| has_distance(m.geom_type[g1], m.geom_type[g2]))
+    pairs(m, i).all(|(g1, g2)| has_distance(m, [g1, g2]))
 }

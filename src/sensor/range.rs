@@ -55,20 +55,21 @@ fn copy<T: Scalar>(
     depth: impl Fn(&Hit<T>) -> T,
     out: &mut [T],
 ) {
-    let nothing = || T::lift(-1.0);
-    let vector = |v: fn(&Hit<T>, &Vector3<T>, &Vector3<T>) -> Vector3<T>| {
-        hit.map_or_else(Vector3::zeros, |hit| v(hit, origin, dir))
+    let zero = Vector3::zeros();
+    let (seen, distances, point, normal) = match hit {
+        Some(hit) => (*dir, [hit.dist, depth(hit)], origin + dir * hit.dist, hit.normal),
+        None => (zero, [T::lift(-1.0); 2], zero, zero),
     };
     let mut adr = 0;
     for (bit, size) in FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1) {
         let slot = &mut out[adr..adr + size];
         match bit {
-            0 => slot[0] = hit.map_or_else(nothing, |hit| hit.dist),
-            1 => put3(slot, &vector(|_, _, dir| *dir)),
+            0 => slot[0] = distances[0],
+            1 => put3(slot, &seen),
             2 => put3(slot, origin),
-            3 => put3(slot, &vector(|hit, origin, dir| origin + dir * hit.dist)),
-            4 => put3(slot, &vector(|hit, _, _| hit.normal)),
-            _ => slot[0] = hit.map_or_else(nothing, &depth),
+            3 => put3(slot, &point),
+            4 => put3(slot, &normal),
+            _ => slot[0] = distances[1],
         }
         adr += size;
     }

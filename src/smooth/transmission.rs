@@ -148,7 +148,9 @@ fn body<T: Scalar>(m: &Model, d: &mut Data<T>, a: usize, b: usize) {
     }
     if number > 1 {
         let number = T::lift(f64::from(number));
-        row.iter_mut().for_each(|x| *x /= number);
+        for x in row {
+            *x /= number;
+        }
     }
     d.actuator_moment = moment;
 }

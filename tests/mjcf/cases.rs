@@ -89,7 +89,7 @@ pub(super) const SPELLING: [Case; 11] = [
          <motor joint='a'/></actuator>",
         "<worldbody><body><joint name='a'/><geom size='1'/></body></worldbody><actuator>\
          <motor/></actuator>",
-        "2:81: <motor> an actuator needs a target: joint, jointinparent, tendon or site",
+        "2:81: <motor> an actuator needs a target: joint, jointinparent, tendon, site or body",
     ),
     case(
         Kind::Invalid,
@@ -289,7 +289,15 @@ pub(super) const NAMES: [Case; 13] = [
 ];
 
 /// What parses but makes no model.
-pub(super) const MEANING: [Case; 14] = [
+pub(super) const MEANING: [Case; 15] = [
+    case(
+        Kind::Invalid,
+        "<worldbody><body name='b'><joint/><geom size='1'/></body></worldbody><actuator>\
+         <adhesion body='b' ctrlrange='0 1'/></actuator>",
+        "<worldbody><body name='b'><joint/><geom size='1'/></body></worldbody><actuator>\
+         <adhesion body='b' ctrlrange='-1 1'/></actuator>",
+        "2:110: <adhesion> the control range of an adhesion actuator must not be negative",
+    ),
     case(
         Kind::Invalid,
         "<worldbody><body><joint/><geom size='1'/></body></worldbody>",
@@ -387,7 +395,7 @@ pub(super) const MEANING: [Case; 14] = [
 ];
 
 /// Features that are MJCF but not supported: each names itself.
-pub(super) const UNSUPPORTED: [Case; 13] = [
+pub(super) const UNSUPPORTED: [Case; 12] = [
     case(
         Kind::Unsupported,
         "<option density='0'/>",
@@ -446,14 +454,6 @@ pub(super) const UNSUPPORTED: [Case; 13] = [
         "<worldbody><body><joint name='a'/><geom size='1'/></body></worldbody><actuator>\
          <dcmotor joint='a'/></actuator>",
         "2:81: <dcmotor> DC motors (`dcmotor`) are not supported yet",
-    ),
-    case(
-        Kind::Invalid,
-        "<worldbody><body name='b'><joint/><geom size='1'/></body></worldbody><actuator>\
-         <adhesion body='b' ctrlrange='0 1'/></actuator>",
-        "<worldbody><body name='b'><joint/><geom size='1'/></body></worldbody><actuator>\
-         <adhesion body='b' ctrlrange='-1 1'/></actuator>",
-        "2:99: <adhesion> the control range of an adhesion actuator must not be negative",
     ),
     case(
         Kind::Unsupported,

@@ -43,6 +43,11 @@ pub const SOLVER_RESIDUAL_USELESS: f64 = 1e-6;
 pub const DUAL_MINIMUM: f64 = 1e-7;
 /// The closed form of a linearization against dual numbers: rounding, amplified by M⁻¹ and by the stages of RK4.
 pub const CLOSED_FORM: f64 = 1e-11;
+/// The same through active rows of constraints: rounding, amplified by the stiffness of the rows.
+pub const CLOSED_FORM_CONTACT: f64 = 1e-9;
+/// Forces of inverse dynamics beside those that forward dynamics had: a force is D times an acceleration, of which the
+/// solver leaves a gradient of about 1e-14 in units of M.
+pub const INVERSE_CONTACT: f64 = 1e-8;
 /// Differences extrapolated twice from nudges of 4e-3 to 1e-3: rounding, 1e-16/1e-3 times the values, with factors of
 /// 100 from the weights and M⁻¹, and what is left of order ε⁶.
 pub const EXTRAPOLATED: f64 = 1e-9;

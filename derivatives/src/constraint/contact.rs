@@ -4,12 +4,13 @@
 //! the second geom's displacement as a dual number, which gives the derivatives of distance, position and frame while
 //! features stay as they are. With the motion of each degree of freedom at the contact these become columns.
 
-use dualstep::collision::{Contact, PairCollider};
+use dualstep::collision::{Contact, PairCollider, Touch, make_frame};
 use dualstep::constraint::{EfcType, contact_force};
 use dualstep::math::SpatialVec;
 use dualstep::scalar::{Dual, lift3};
 use dualstep::{Data, Model, Scalar};
 use nalgebra::{Matrix3, Vector3};
+use num_dual::Dual64;
 
 use super::motion::{Motions, at, unit_motion};
 use super::response::Rows;
@@ -43,12 +44,6 @@ struct Column {
     moves: [bool; 2],
     /// Motion at the contact.
     motion: SpatialVec<f64>,
-}
-
-impl Column {
-    fn is_common(&self) -> bool {
-        self.moves == [true; 2]
-    }
 }
 
 /// What a displacement does to a contact.
@@ -131,14 +126,14 @@ fn rows_of(d: &Data<f64>, contact: &Contact<f64>, row: usize, x: &[f64]) -> Rows
     Rows::new(d, row, len, Some(contact), x)
 }
 
-/// The contacts of a pair, as its second geom turns about `origin` and shifts.
+/// Where a pair touches, as its second geom turns about `origin` and shifts.
 fn displaced<'a>(
     m: &Model,
     d: &Data<f64>,
     geom: [usize; 2],
     origin: &Vector3<f64>,
     collider: &'a mut PairCollider<Jet>,
-) -> &'a [Contact<Jet>] {
+) -> &'a [Touch<Jet>] {
     let seed = |k: usize| Jet::from_parts(|part| f64::from(u8::from(part == k + 1)));
     let turn = Vector3::new(seed(0), seed(1), seed(2));
     let shift = Vector3::new(seed(3), seed(4), seed(5));
@@ -146,7 +141,7 @@ fn displaced<'a>(
     let mut mat = geom.map(|g| d.geom_xmat[g].map(Jet::lift));
     pos[1] += shift + turn.cross(&(pos[1] - lift3(origin)));
     mat[1] += Matrix3::from_columns(&[0, 1, 2].map(|k| turn.cross(&mat[1].column(k).into_owned())));
-    collider.contacts(m, geom, &pos, &mat)
+    collider.touches(m, geom, &pos, &mat)
 }
 
 impl<'a> Touching<'a> {
@@ -192,47 +187,45 @@ impl<'a> Touching<'a> {
         }
     }
 
-    /// What moving `column` does to the contact. What moves both bodies carries it along.
-    fn change(&self, column: &Column, jet: &Contact<Jet>, origin: &Vector3<f64>) -> Change {
+    /// What moving `column` does to the contact. What moves both bodies carries along what their geometry defines, but
+    /// not tangents that are chosen in the world.
+    fn change(&self, column: &Column, jet: &Touch<Jet>, origin: &Vector3<f64>) -> Change {
         let SpatialVec { rot, lin } = column.motion;
-        let carried = column.moves[0];
-        let mut change = Change {
-            dist: 0.0,
-            pos: if carried { lin } else { Vector3::zeros() },
-            frame: self
-                .contact
-                .frame
-                .map(|axis| if carried { rot.cross(&axis) } else { Vector3::zeros() }),
-        };
-        if column.is_common() {
-            return change;
-        }
+        let carried = if column.moves[0] { 1.0 } else { 0.0 };
         // displacement of the second geom relative to the first
-        let sign = if column.moves[1] { 1.0 } else { -1.0 };
-        let lin = lin + rot.cross(&(origin - self.contact.pos));
-        let relative = [rot.x, rot.y, rot.z, lin.x, lin.y, lin.z].map(|x| sign * x);
+        let sign = f64::from(u8::from(column.moves[1])) - carried;
+        let shift = lin + rot.cross(&(origin - self.contact.pos));
+        let relative = [rot.x, rot.y, rot.z, shift.x, shift.y, shift.z].map(|x| sign * x);
         let along = |x: &Jet| (0..6).map(|k| x.part(k + 1) * relative[k]).sum::<f64>();
-        change.dist = along(&jet.dist);
-        change.pos += jet.pos.map(|x| along(&x));
-        for (axis, jet) in change.frame.iter_mut().zip(&jet.frame) {
-            *axis += jet.map(|x| along(&x));
+        let turned = |x: &Vector3<Jet>| {
+            let change = rot.cross(&x.map(|x| x.re)) * carried + x.map(|x| along(&x));
+            x.zip_map(&change, |x, change| Dual64::new(x.re, change))
+        };
+        let frame = make_frame(&turned(&jet.normal), &turned(&jet.tangent));
+        Change {
+            dist: along(&jet.dist),
+            pos: lin * carried + jet.pos.map(|x| along(&x)),
+            frame: frame.map(|axis| axis.map(|x| x.eps)),
         }
-        change
     }
 
     /// Forces along the axes change by the change of the contact, and by that of the motions.
     fn force_change(&self, column: &Column, change: &Change, motions: &Motions) -> [f64; 6] {
         let mut axes = [0.0; 6];
-        if column.is_common() || self.rows.is_slack(self.d) {
+        if self.rows.is_slack(self.d) {
             return axes;
         }
         let (d, efc, Rows { first, len, .. }) = (self.d, &self.d.efc, &self.rows);
-        let k = usize::from(column.moves[1]);
-        let (body, sign) = (self.bodies[k], if k == 1 { 1.0 } else { -1.0 });
-        let r = self.contact.pos - d.subtree_com[self.m.body_rootid[body]];
-        let moved = motions.by_position(d, body, column.dof);
+        let (mut v, mut alpha) = (SpatialVec::zero(), SpatialVec::zero());
+        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+            if column.moves[k] {
+                let r = self.contact.pos - d.subtree_com[self.m.body_rootid[self.bodies[k]]];
+                let moved = motions.by_position(d, self.bodies[k], column.dof);
+                v += at(&moved.v, &r) * sign;
+                alpha += at(&moved.alpha, &r) * sign;
+            }
+        }
         let along = |now: &SpatialVec<f64>, moved: &SpatialVec<f64>| -> [f64; 6] {
-            let moved = at(moved, &r) * sign;
             let lin = moved.lin + now.rot.cross(&change.pos);
             let (frame, turned) = (&self.contact.frame, &change.frame);
             std::array::from_fn(|i| match i {
@@ -240,7 +233,7 @@ impl<'a> Touching<'a> {
                 _ => turned[i - 3].dot(&now.rot) + frame[i - 3].dot(&moved.rot),
             })
         };
-        let (Ja, Jv) = (along(&self.alpha, &moved.alpha), along(&self.v, &moved.v));
+        let (Ja, Jv) = (along(&self.alpha, &alpha), along(&self.v, &v));
         let dlnD = self.rows.stiffening * change.dist;
         let mut dx = [0.0; MAX_ROWS];
         for (r, dx) in dx[..*len].iter_mut().enumerate() {

@@ -100,6 +100,26 @@ pub(crate) fn feels_constraints(m: &Model) -> bool {
     !m.opt.disabled(disable::SENSOR) && (has(m, &ACCELERATION) || has(m, &CONSTRAINTS))
 }
 
+/// True if the closed form covers sensors of this type: all but those of contacts, of rays and distances to geoms, and of
+/// images.
+pub fn covers_sensor(sensor: SensorType) -> bool {
+    use SensorType as S;
+    !matches!(
+        sensor,
+        S::Contact
+            | S::Rangefinder
+            | S::CamProjection
+            | S::GeomDist
+            | S::GeomNormal
+            | S::GeomFromTo
+    )
+}
+
+/// True if the closed form covers all sensors of the model that are not disabled.
+pub(crate) fn covers_sensors(m: &Model) -> bool {
+    m.opt.disabled(disable::SENSOR) || m.sensor_type.iter().all(|&t| covers_sensor(t))
+}
+
 /// True if the model has a sensor of one of these types.
 fn has(m: &Model, types: &[SensorType]) -> bool {
     m.sensor_type.iter().any(|t| types.contains(t))
@@ -157,9 +177,9 @@ impl<T: Scalar> Rows<'_, T> {
 /// - reads  everything that `forward` writes
 /// - writes `out.block`
 ///
-/// A value that is clamped, by a cut-off or inside an actuator, has a zero derivative. Sensors that read zero (those of
-/// contacts and limits, and what `dualstep::sensor` does not support) have zero rows; all rows are zero where sensors are
-/// disabled.
+/// At a state without rows of constraints. A value that is clamped, by a cut-off or inside an actuator, has a zero
+/// derivative. Sensors that read zero (of touch and limits, and what `dualstep::sensor` does not support) have zero rows;
+/// all rows are zero where sensors are disabled. Rows of sensors without [`covers_sensor`] are NaN.
 ///
 /// Source: see the module. Cost O(depth) a sensor, and that of [`mjd_smooth`] where one depends on `qacc`.
 ///
@@ -206,6 +226,10 @@ fn evaluate<T: Scalar>(
     for i in 0..m.nsensor {
         let (adr, dim) = (m.sensor_adr[i], m.sensor_dim[i]);
         let mut rows = Rows { values: &mut out.block[adr * n..(adr + dim) * n], columns: n };
+        if !covers_sensor(m.sensor_type[i]) {
+            rows.values.fill(T::lift(f64::NAN));
+            continue;
+        }
         match m.sensor_needstage[i] {
             Stage::None => {}
             Stage::Pos => pos::rows(m, d, i, &mut out.scratch, &mut rows),

@@ -59,6 +59,8 @@ pub(crate) struct NearestFace {
     pub(crate) vertex: [Vertex; 3],
     /// Points of A and B where they are deepest in each other \[m\].
     pub(crate) x: [Vector3<f64>; 2],
+    /// From A to B, unit.
+    pub(crate) normal: Vector3<f64>,
     /// Depth \[m\].
     pub(crate) depth: f64,
 }
@@ -91,8 +93,8 @@ impl Epa {
         self.reserve(stop.iterations);
         match *near.simplex.vertices() {
             [a, b] => self.start_from_segment(pair, a, b)?,
-            [a, b, c] => self.start_from_triangle(pair, [a, b, c])?,
-            [a, b, c, d] => self.start_from_tetrahedron(pair, [a, b, c, d])?,
+            [a, b, c] => self.start_from_triangle(pair, &[a, b, c])?,
+            [a, b, c, d] => self.start_from_tetrahedron(pair, &[a, b, c, d])?,
             _ => return None,
         }
         let nearest = self.grow(pair, stop)?;
@@ -102,7 +104,8 @@ impl Epa {
         let x = [0, 1].map(|i| {
             vertex[0].p[i] * weight[0] + vertex[1].p[i] * weight[1] + vertex[2].p[i] * weight[2]
         });
-        Some(NearestFace { vertex, x, depth: face.square.sqrt() })
+        let normal = face.foot.try_normalize(f64::MIN_POSITIVE)?;
+        Some(NearestFace { vertex, x, normal, depth: face.square.sqrt() })
     }
 
     /// Adds supports until the nearest face is on the boundary of A − B.
@@ -129,8 +132,8 @@ impl Epa {
                 }
                 break;
             }
-            let id = self.vertex[w].id;
-            if discrete && self.vertex[..w].iter().any(|v| v.id == id) {
+            let last = &self.vertex[w];
+            if discrete && self.vertex[..w].iter().any(|v| pair.repeats(v, last)) {
                 break;
             }
             self.cut(new, w);
@@ -270,11 +273,11 @@ impl Epa {
         self.candidate.clear();
     }
 
-    /// Starting faces, all of them candidates. `Err` is the first that contains the origin.
-    fn start(&mut self, faces: &[([usize; 3], [usize; 3])]) -> Result<(), [Vertex; 3]> {
+    /// Starting faces, all of them candidates. `Err` is the first that contains the origin, by its vertices.
+    fn start(&mut self, faces: &[([usize; 3], [usize; 3])]) -> Result<(), [usize; 3]> {
         for &(vertex, across) in faces {
             if self.attach(vertex, across) < ON_FACE {
-                return Err(vertex.map(|v| self.vertex[v]));
+                return Err(vertex);
             }
         }
         (0..faces.len()).for_each(|f| self.nominate(f));
@@ -303,7 +306,7 @@ impl Epa {
             ([b, e, d], [4, 2, 3]),
         ];
         if let Err(face) = self.start(&faces) {
-            return self.start_from_triangle(pair, face);
+            return self.start_from_triangle(pair, &face.map(|v| self.vertex[v]));
         }
         // the segment must pass through the middle triangle
         let from = |v: usize| self.vertex[v].w - self.vertex[a].w;
@@ -314,7 +317,7 @@ impl Epa {
     }
 
     /// A support on either side of a triangle makes a double pyramid.
-    fn start_from_triangle(&mut self, pair: &mut Pair, v: [Vertex; 3]) -> Option<()> {
+    fn start_from_triangle(&mut self, pair: &mut Pair, v: &[Vertex; 3]) -> Option<()> {
         self.clear();
         let [a, b, c] = v.map(|v| v.w);
         self.center = ((a + b) + c) * (1.0 / 3.0);
@@ -341,7 +344,7 @@ impl Epa {
         self.start(&faces).ok()
     }
 
-    fn start_from_tetrahedron(&mut self, pair: &mut Pair, v: [Vertex; 4]) -> Option<()> {
+    fn start_from_tetrahedron(&mut self, pair: &mut Pair, v: &[Vertex; 4]) -> Option<()> {
         let w = v.map(|v| v.w);
         self.center = (((w[0] + w[1]) + w[2]) + w[3]) * 0.25;
         let [a, b, c, d] = v.map(|v| self.add(v));
@@ -352,7 +355,7 @@ impl Epa {
             ([d, c, b], [2, 0, 1]),
         ];
         if let Err(face) = self.start(&faces) {
-            return self.start_from_triangle(pair, face);
+            return self.start_from_triangle(pair, &face.map(|v| self.vertex[v]));
         }
         holds_origin([&w[0], &w[1], &w[2], &w[3]]).then_some(())
     }

@@ -19,16 +19,7 @@ pub(crate) struct Stop {
     pub(crate) tolerance: f64,
 }
 
-/// How near two solids are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Gjk {
-    /// Further apart than asked.
-    Apart,
-    /// At a distance, zero where the simplex contains the origin.
-    Near(Near),
-}
-
-/// The end of a search.
+/// The end of a search: nearest points, or at distance zero a simplex that contains the origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Near {
     /// Distance \[m\].
@@ -41,8 +32,8 @@ pub(crate) struct Near {
     pub(crate) separated: bool,
 }
 
-/// Nearest points of two solids that are at most `cutoff` apart; at zero, whether they overlap.
-pub(crate) fn gjk(pair: &mut Pair, stop: Stop, cutoff: f64) -> Gjk {
+/// Nearest points of two solids, none if they are more than `cutoff` apart. At zero, only whether they overlap.
+pub(crate) fn gjk(pair: &mut Pair, stop: Stop, cutoff: f64) -> Option<Near> {
     let discrete = pair.is_discrete();
     let (gap, touching) = if discrete {
         (0.0, MINVAL)
@@ -64,7 +55,7 @@ pub(crate) fn gjk(pair: &mut Pair, stop: Stop, cutoff: f64) -> Gjk {
         // the distance is at least lower / norm
         let lower = x.dot(&new.w);
         if lower > 0.0 && (cutoff <= 0.0 || lower >= cutoff * norm) {
-            return Gjk::Apart;
+            return None;
         }
         near.simplex.push(new);
         near.simplex.reduce();
@@ -84,5 +75,5 @@ pub(crate) fn gjk(pair: &mut Pair, stop: Stop, cutoff: f64) -> Gjk {
     }
     let inside = near.simplex.vertices().len() == 4 && !near.separated;
     near.dist = if inside { 0.0 } else { norm };
-    Gjk::Near(near)
+    Some(near)
 }

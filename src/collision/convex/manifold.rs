@@ -30,6 +30,19 @@ pub(crate) struct Feature<'a, T: Scalar> {
     pub(crate) placed: Placed<'a, T>,
     /// Its vertices on the simplex that is nearest to the origin.
     pub(crate) vertex: &'a [usize],
+    /// Its side, if that is round; then the polytope has only the caps.
+    pub(crate) round: Option<Round>,
+}
+
+/// The side of a capsule or a cylinder around z.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// Radius \[m\].
+    pub(crate) radius: f64,
+    /// Half length of the straight part \[m\].
+    pub(crate) half: f64,
+    /// The ends are round too: a capsule.
+    pub(crate) ends: bool,
 }
 
 /// Memory of the clipping.
@@ -38,13 +51,11 @@ pub(crate) struct Clip<T: Scalar> {
     side: Vec<Vector3<T>>,
     polygon: Vec<Vector3<T>>,
     clipped: Vec<Vector3<T>>,
-    /// The polygon is an edge, there and back.
-    is_edge: bool,
 }
 
 impl<T: Scalar> Default for Clip<T> {
     fn default() -> Self {
-        Self { side: Vec::new(), polygon: Vec::new(), clipped: Vec::new(), is_edge: false }
+        Self { side: Vec::new(), polygon: Vec::new(), clipped: Vec::new() }
     }
 }
 
@@ -69,12 +80,15 @@ impl<T: Scalar> Feature<'_, T> {
         (0..self.vertex.len()).filter(|&i| first(i)).count()
     }
 
-    /// Faces that have all vertices of the simplex; if there is none, the one that looks along `outward`.
+    /// Faces that have all vertices of the simplex; if there is none, the one that looks along `outward`. Only
+    /// the latter for the caps of a cylinder.
     fn faces<'b>(&'b self, outward: &Vector3<f64>) -> impl Iterator<Item = usize> + Clone + 'b {
         let outward = self.mat().tr_mul(outward);
         let has_all = |f: usize| self.vertex.iter().all(|v| self.shape.face(f).contains(v));
-        let around = self.shape.faces_at(self.vertex[0]).iter().copied();
-        let any = around.clone().any(has_all);
+        let all = if self.round.is_some() { 0..self.shape.normal.len() } else { 0..0 };
+        let first = if self.round.is_some() { &[] } else { self.shape.faces_at(self.vertex[0]) };
+        let around = first.iter().copied().chain(all);
+        let any = self.round.is_none() && around.clone().any(has_all);
         let looks = move |f: usize| self.shape.normal[f].dot(&outward) > FACES;
         around.filter(move |&f| if any { has_all(f) } else { looks(f) })
     }
@@ -91,10 +105,25 @@ impl<T: Scalar> Feature<'_, T> {
         around.filter(move |_| other.is_none()).chain(other)
     }
 
-    /// The face (edges of it) that a polygon is clipped by, into `side`.
+    /// The ends of the line of a round side that touches a face with a given normal: of a cylinder the one nearest
+    /// to the face, of a capsule the one in the direction `outward`, in which both are nearest.
+    fn line(&self, round: &Round, normal: &Vector3<T>, outward: &Vector3<T>) -> [Vector3<T>; 2] {
+        let radius = T::lift(round.radius);
+        let inward = self.placed.mat.tr_mul(&-normal);
+        let out = if round.ends {
+            outward * radius
+        } else {
+            let across = Vector3::new(inward.x, inward.y, T::zero());
+            self.placed.mat * (across * (radius / across.norm_squared().sqrt()))
+        };
+        [round.half, -round.half]
+            .map(|z| self.placed.pos + self.placed.mat * (Vector3::z() * T::lift(z)) + out)
+    }
+
+    /// Corners of a face in the world, clockwise from outside.
     fn loop_points(&self, f: usize, out: &mut Vec<Vector3<T>>) {
         out.clear();
-        out.extend(self.shape.face(f).iter().map(|&v| self.point(v)));
+        out.extend(self.shape.face(f).iter().rev().map(|&v| self.point(v)));
     }
 }
 
@@ -104,13 +133,14 @@ pub(crate) fn many<T: Scalar>(
     out: &mut Vec<Touch<T>>,
     margin: f64,
     [a, b]: [&Feature<T>; 2],
-    normal: &Vector3<f64>,
+    normal: &Vector3<T>,
     clip: &mut Clip<T>,
 ) -> bool {
+    let along = normal.map(Scalar::re);
     let (mat_a, mat_b) = (a.mat(), b.mat());
     let normal_a = |f: usize| mat_a * a.shape.normal[f];
     let normal_b = |f: usize| mat_b * b.shape.normal[f];
-    let (faces_a, faces_b) = (a.faces(normal), b.faces(&-normal));
+    let (faces_a, faces_b) = (a.faces(&along), b.faces(&-along));
 
     // two faces: the most opposed
     let pairs = faces_a.clone().flat_map(|i| faces_b.clone().map(move |j| (i, j)));
@@ -121,31 +151,21 @@ pub(crate) fn many<T: Scalar>(
     if let Some((_, i, j)) = opposed {
         a.loop_points(i, &mut clip.side);
         b.loop_points(j, &mut clip.polygon);
-        clip.is_edge = false;
-        let (along, inward) = (a.normal(i), -b.normal(j));
-        clip.cut(&along);
-        return clip.contacts(out, margin, &along, &inward, &inward);
+        let (first, second) = (a.normal(i), b.normal(j));
+        clip.cut(&first);
+        clip.project(&first);
+        let face = Plane { point: b.point(b.shape.face(j)[0]), normal: second };
+        return clip.contacts(out, margin, &face, &-second, false);
     }
 
     // an edge on a face
-    let (dim_a, dim_b) = (a.dimension(), b.dimension());
-    if dim_a < 3 && dim_a <= dim_b {
-        let Some((end, f)) = flattest(a, &mat_a, faces_b, normal_b) else { return false };
-        b.loop_points(f, &mut clip.side);
-        clip.edge(a, end);
-        let along = b.normal(f);
-        clip.cut(&along);
-        clip.contacts(out, margin, &along, &along, &-along)
-    } else if dim_b < 3 {
-        let Some((end, f)) = flattest(b, &mat_b, faces_a, normal_a) else { return false };
-        a.loop_points(f, &mut clip.side);
-        clip.edge(b, end);
-        let along = a.normal(f);
-        clip.cut(&along);
-        clip.contacts(out, margin, &along, &along, &along)
-    } else {
-        false
+    if let Some((end, f)) = flattest(a, &mat_a, faces_b, normal_b) {
+        return clip.edge_on_face(out, margin, [a, b], (end, f), normal, -T::one());
     }
+    if let Some((end, f)) = flattest(b, &mat_b, faces_a, normal_a) {
+        return clip.edge_on_face(out, margin, [b, a], (end, f), &-normal, T::one());
+    }
+    false
 }
 
 /// The edge of a feature, by its other end, and the face of the others, that are most nearly parallel.
@@ -155,6 +175,15 @@ fn flattest<T: Scalar>(
     faces: impl Iterator<Item = usize>,
     normal: impl Fn(usize) -> Vector3<f64>,
 ) -> Option<(usize, usize)> {
+    if feature.round.is_some() {
+        // the other end does not matter
+        let sine = |f: usize| (mat.column(2).dot(&normal(f)).abs(), 0, f);
+        let best = faces.map(sine).min_by(|x, y| x.0.total_cmp(&y.0));
+        return best.filter(|(sine, _, _)| *sine < EDGE).map(|(_, end, f)| (end, f));
+    }
+    if feature.dimension() > 2 {
+        return None;
+    }
     let from = feature.shape.vert[feature.vertex[0]];
     let sine = |end: usize, f: usize| {
         let edge = (feature.shape.vert[end] - from).normalize();
@@ -168,12 +197,34 @@ fn flattest<T: Scalar>(
         .map(|(_, end, f)| (end, f))
 }
 
+/// A plane in the world.
+struct Plane<T: Scalar> {
+    point: Vector3<T>,
+    normal: Vector3<T>,
+}
+
 impl<T: Scalar> Clip<T> {
-    /// The polygon of two points: an edge of a feature, there and back, so that each cut appears twice.
-    fn edge(&mut self, feature: &Feature<T>, end: usize) {
-        self.is_edge = true;
+    /// Contacts of an edge, given by its other end, on a face; `outward` points from the edge's solid to the face's,
+    /// and `sign` times the normal of the face is that of the contacts.
+    fn edge_on_face(
+        &mut self,
+        out: &mut Vec<Touch<T>>,
+        margin: f64,
+        [edge, face]: [&Feature<T>; 2],
+        (end, f): (usize, usize),
+        outward: &Vector3<T>,
+        sign: T,
+    ) -> bool {
+        face.loop_points(f, &mut self.side);
+        let plane = Plane { point: self.side[0], normal: face.normal(f) };
+        let ends = match &edge.round {
+            Some(round) => edge.line(round, &plane.normal, outward),
+            None => [edge.point(edge.vertex[0]), edge.point(end)],
+        };
         self.polygon.clear();
-        self.polygon.extend([feature.point(feature.vertex[0]), feature.point(end)]);
+        self.polygon.extend(ends);
+        self.cut(&plane.normal);
+        self.contacts(out, margin, &plane, &(plane.normal * sign), true)
     }
 
     /// Clips the polygon by the sides of a face with the given normal.
@@ -182,7 +233,7 @@ impl<T: Scalar> Clip<T> {
     fn cut(&mut self, normal: &Vector3<T>) {
         for k in 0..self.side.len() {
             let (from, to) = (self.side[k], self.side[(k + 1) % self.side.len()]);
-            let inward = normal.cross(&(to - from)).normalize();
+            let inward = (to - from).cross(normal).normalize();
             let depth = |p: &Vector3<T>| (p - from).dot(&inward);
             self.clipped.clear();
             let n = self.polygon.len();
@@ -201,34 +252,49 @@ impl<T: Scalar> Clip<T> {
         }
     }
 
-    /// Contacts at the corners of the polygon that are at most `margin` above the face: each lies half its
-    /// distance along `towards` from the corner, and has the given normal. False if there is none.
+    /// Moves the polygon along a normal onto the plane of the face that clipped it.
+    fn project(&mut self, normal: &Vector3<T>) {
+        let Self { side, polygon, .. } = self;
+        for p in polygon {
+            *p -= normal * (*p - side[0]).dot(normal);
+        }
+    }
+
+    /// Keeps the ends of a polygon that is an edge.
+    fn keep_ends(&mut self) {
+        if self.polygon.len() > 2 {
+            let ends = most_distant(&self.polygon).map(|i| self.polygon[i]);
+            self.polygon.clear();
+            self.polygon.extend(ends);
+        }
+    }
+
+    /// Contacts between a face and the corners of the polygon that are at most `margin` above it, four at most;
+    /// two at most if the polygon is an edge, there and back. False if there is none.
     fn contacts(
         &mut self,
         out: &mut Vec<Touch<T>>,
         margin: f64,
-        along: &Vector3<T>,
-        towards: &Vector3<T>,
+        face: &Plane<T>,
         normal: &Vector3<T>,
+        is_edge: bool,
     ) -> bool {
-        let origin = self.side[0];
-        let height = |p: &Vector3<T>| (p - origin).dot(along);
+        let height = |p: &Vector3<T>| (p - face.point).dot(&face.normal);
         self.polygon.retain(|p| height(p).re() <= margin);
-        if self.is_edge && self.polygon.len() > 2 {
-            let ends = most_distant(&self.polygon).map(|i| self.polygon[i]);
-            self.polygon.clear();
-            self.polygon.extend(ends);
-        } else if self.polygon.len() > MAX_CONTACTS {
-            let corners = largest_quadrilateral(&self.polygon).map(|i| self.polygon[i]);
-            self.polygon.clear();
-            self.polygon.extend(corners);
+        if is_edge {
+            self.keep_ends();
         }
-        let half = T::lift(0.5);
-        out.extend(self.polygon.iter().map(|p| {
+        let mut push = |p: &Vector3<T>| {
             let dist = height(p);
-            // `towards` leads from the corner to the face, which is below it by −dist
-            Touch::new(dist, p - towards * (dist * half), *normal)
-        }));
+            out.push(Touch::new(dist, p - face.normal * (dist * T::lift(0.5)), *normal));
+        };
+        if self.polygon.len() > MAX_CONTACTS {
+            for i in large_quadrilateral(&self.polygon) {
+                push(&self.polygon[i]);
+            }
+        } else {
+            self.polygon.iter().for_each(push);
+        }
         !self.polygon.is_empty()
     }
 }
@@ -247,50 +313,32 @@ fn most_distant<T: Scalar>(points: &[Vector3<T>]) -> [usize; 2] {
     best.1
 }
 
-/// Four corners of a convex polygon that span a large area: calipers, as MuJoCo turns them.
+/// Corners of a convex polygon that span a large area, the first among them: calipers, turned until no step
+/// makes the area larger.
 ///
-/// Source: MuJoCo `polygonQuad`; Dobkin, Snyder, *On a general method for maximizing and minimizing among
-/// certain geometric problems*, FOCS 1979.
-fn largest_quadrilateral<T: Scalar>(polygon: &[Vector3<T>]) -> [usize; 4] {
-    let n = polygon.len();
-    let next = |i: usize| (i + 1) % n;
+/// Source: Dobkin, Snyder, *On a general method for maximizing and minimizing among certain geometric problems*,
+/// FOCS 1979; MuJoCo `polygonQuad`.
+pub(crate) fn large_quadrilateral<T: Scalar>(polygon: &[Vector3<T>]) -> [usize; 4] {
     let area = |q: [usize; 4]| {
         let [a, b, c, d] = q.map(|i| polygon[i].map(Scalar::re));
-        0.5 * ((d - a).cross(&(b - d)) + (c - b).cross(&(a - c))).norm()
+        (c - a).cross(&(d - b)).norm()
     };
     let mut q = [0, 1, 2, 3];
-    let (mut best, mut largest) = (q, area(q));
-    for start in 0..n {
-        q[0] = start;
-        // advance the last corner while the area grows, and after each step those before it
-        while grow(&mut q, 3, &mut largest, &mut best, next, area) {
-            while grow(&mut q, 2, &mut largest, &mut best, next, area) {}
-            while grow(&mut q, 1, &mut largest, &mut best, next, area) {}
+    let mut largest = area(q);
+    let mut advance = |k: usize| {
+        let mut next = q;
+        next[k] = (q[k] + 1) % polygon.len();
+        let size = area(next);
+        let grows = size > largest;
+        if grows {
+            (q, largest) = (next, size);
         }
-        for k in 1..4 {
-            if q[k] == q[k - 1] {
-                q[k] = next(q[k]);
-            }
-        }
+        grows
+    };
+    // the last corner while that pays, and after each step those before it
+    while advance(3) {
+        while advance(2) {}
+        while advance(1) {}
     }
-    best
-}
-
-/// Advances corner `k` if that makes the area larger than any before.
-fn grow(
-    q: &mut [usize; 4],
-    k: usize,
-    largest: &mut f64,
-    best: &mut [usize; 4],
-    next: impl Fn(usize) -> usize,
-    area: impl Fn([usize; 4]) -> f64,
-) -> bool {
-    let mut advanced = *q;
-    advanced[k] = next(q[k]);
-    let size = area(advanced);
-    let grows = size > *largest;
-    if grows {
-        (*q, *best, *largest) = (advanced, advanced, size);
-    }
-    grows
+    q
 }

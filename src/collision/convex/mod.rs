@@ -7,19 +7,23 @@ mod epa;
 mod gjk;
 mod manifold;
 mod polytope;
+mod separation;
 mod simplex;
 mod solid;
+mod tangent;
 
 use nalgebra::{Matrix3, Vector3};
 
 use self::epa::Epa;
-use self::gjk::{Gjk, Stop, gjk};
+use self::gjk::{Near, Stop, gjk};
+use self::manifold::Feature;
 pub(crate) use self::polytope::Polytope;
+pub(super) use self::separation::separation;
 use self::solid::{Pair, Vertex};
 pub(crate) use self::solid::{Shape, Solid};
 use super::contact::Touch;
 use super::primitive::{Placed, direction};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, lift3};
 
 /// Memory for one pair at a time.
 #[derive(Clone, Debug)]
@@ -55,10 +59,12 @@ struct Meeting {
     dist: f64,
     /// The points of A and B \[m\].
     x: [Vector3<f64>; 2],
+    /// From A to B, unit.
+    normal: Vector3<f64>,
     /// The vertices of A − B around them.
     vertex: [Vertex; 3],
-    /// EPA found it.
-    deep: bool,
+    /// Thickness of a layer that both points are on the outside of \[m\].
+    layer: f64,
 }
 
 /// Two convex solids; polytopes have at most four contacts, others one.
@@ -77,10 +83,25 @@ pub(crate) fn convex_convex<T: Scalar>(
     };
     let mut pair = Pair { solid: [solid(0), solid(1)] };
     let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
-    let Some((normal, _)) = direction(&(meeting.x[0] - meeting.x[1])) else { return };
-    let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
-    let lift = |v: &Vector3<f64>| v.map(T::lift);
-    out.push(Touch::new(T::lift(meeting.dist), lift(&pos), lift(&normal)));
+    let single = if T::ORDER == 0 {
+        let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
+        Touch::new(T::lift(meeting.dist), lift3(&pos), lift3(&meeting.normal))
+    } else {
+        let offset = shape.map(|s| s.core().1 + meeting.layer);
+        tangent::evaluate(&pair.solid, &placed, &meeting, offset)
+    };
+    if limits.many
+        && let [Some(first), Some(second)] = shape.map(|s| s.faces())
+    {
+        let ids = [0, 1].map(|k| meeting.vertex.map(|v| v.id[k].unwrap_or(0)));
+        let feature =
+            |k: usize, (shape, round)| Feature { shape, placed: placed[k], vertex: &ids[k], round };
+        let (a, b) = (feature(0, first), feature(1, second));
+        if manifold::many(out, limits.margin, [&a, &b], &single.normal, &mut scratch.clip) {
+            return;
+        }
+    }
+    out.push(single);
 }
 
 /// A prism of a height field and a convex solid, at most one contact, all in the frame of the prism: `placed` is
@@ -105,47 +126,48 @@ pub(crate) fn prism_convex<T: Scalar>(
 
 /// Nearest or deepest points of two solids at most `margin` apart.
 ///
-/// Spheres and capsules are taken as a point and a segment as long as these are outside of the other solid:
-/// then the contact is exact. A margin is a layer of half its thickness around both.
+/// A sphere is a point and a capsule a segment, thickened by a radius, and a margin is a layer of half its
+/// thickness around both solids. As long as what is inside of radii and layers is apart, the contact is exact.
 ///
 /// Source: MuJoCo `mjc_ccd`.
 fn meet(pair: &mut Pair, limits: Limits, epa: &mut Epa) -> Option<Meeting> {
-    let stop = Stop { iterations: limits.iterations, tolerance: limits.tolerance };
-    let layer = 0.5 * limits.margin;
+    let Limits { margin, iterations, tolerance, .. } = limits;
+    let stop = Stop { iterations, tolerance };
     let full = [0, 1].map(|k| pair.solid[k].shape);
     let core = full.map(|shape| shape.core());
-    let is_round = |k: usize| matches!(full[k], Shape::Ball(_) | Shape::Capsule { .. });
-    for k in 0..2 {
-        pair.solid[k].layer = if is_round(k) { 0.0 } else { layer };
-        pair.solid[k].shape = core[k].0;
-    }
-    let inflate = [0, 1].map(|k| if is_round(k) { core[k].1 + layer } else { 0.0 });
-    let reach = inflate[0] + inflate[1];
-    if is_round(0) || is_round(1) {
-        let Gjk::Near(near) = gjk(pair, stop, reach) else { return None };
-        if near.dist > stop.tolerance {
-            let (normal, _) = direction(&(near.x[1] - near.x[0]))?;
-            let x = [near.x[0] + normal * inflate[0], near.x[1] - normal * inflate[1]];
-            let dist = near.dist - reach;
-            let v = near.simplex.vertices();
-            let vertex = [v[0], v[1 % v.len()], v[2 % v.len()]];
-            return (dist < 0.0).then_some(Meeting {
-                dist: limits.margin + dist,
-                x,
-                vertex,
-                deep: false,
-            });
+    let radius = core.map(|(_, radius)| radius);
+    let reach = radius[0] + radius[1] + margin;
+    if reach > 0.0 {
+        for k in 0..2 {
+            pair.solid[k].shape = core[k].0;
+        }
+        let near = gjk(pair, stop, reach)?;
+        if near.dist > tolerance {
+            return apart(&near, radius, margin);
+        }
+        for k in 0..2 {
+            pair.solid[k].shape = full[k];
+            pair.solid[k].layer = 0.5 * margin;
         }
     }
-    for k in 0..2 {
-        pair.solid[k].layer = layer;
-        pair.solid[k].shape = full[k];
-    }
-    let Gjk::Near(near) = gjk(pair, stop, 0.0) else { return None };
-    if near.dist > stop.tolerance || near.separated {
+    let near = gjk(pair, stop, 0.0)?;
+    if near.dist > tolerance || near.separated {
         return None;
     }
     let face = epa.expand(pair, &near, stop)?;
-    let dist = limits.margin - face.depth;
-    Some(Meeting { dist, x: face.x, vertex: face.vertex, deep: true })
+    let dist = margin - face.depth;
+    Some(Meeting { dist, x: face.x, normal: face.normal, vertex: face.vertex, layer: 0.5 * margin })
+}
+
+/// Where solids are nearest that are apart, thickened by given radii; none if they are not within the margin.
+fn apart(near: &Near, radius: [f64; 2], margin: f64) -> Option<Meeting> {
+    let dist = near.dist - radius[0] - radius[1];
+    let v = near.simplex.vertices();
+    if v.is_empty() || dist >= margin {
+        return None;
+    }
+    let (normal, _) = direction(&(near.x[1] - near.x[0]))?;
+    let x = [near.x[0] + normal * radius[0], near.x[1] - normal * radius[1]];
+    let vertex = [v[0], v[1 % v.len()], v[2 % v.len()]];
+    Some(Meeting { dist, x, normal, vertex, layer: 0.0 })
 }

@@ -1,19 +1,17 @@
 //! Convex polytopes: boxes, and the hulls of meshes.
 
-use std::collections::HashMap;
-
 use nalgebra::Vector3;
 
 use crate::model::{GeomType, Mesh, Model};
+
+/// Corners of the polygon that stands for the cap of a cylinder; found by probing MuJoCo 4.0.1.
+const CAP_CORNERS: usize = 16;
 
 /// Number of vertices from which on the support is found by climbing (`mjMESH_HILLCLIMB_MIN`).
 const CLIMB_FROM: usize = 10;
 
 /// Coordinate of a direction beyond which it is up or down.
 const LEVEL: f64 = 0.4;
-
-/// Step \[rad\] to which the angles of normals are rounded to tell whether faces lie in one plane.
-const SAME_PLANE: f64 = 0.01;
 
 /// A convex polytope in the frame of its geom.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +49,7 @@ impl Polytope {
     pub(crate) fn of_geom(m: &Model, g: usize) -> Option<Self> {
         match m.geom_type[g] {
             GeomType::Box => Some(Self::cuboid(&m.geom_size[g])),
+            GeomType::Cylinder => Some(Self::caps(m.geom_size[g].x, m.geom_size[g].y)),
             GeomType::Mesh => {
                 m.geom_dataid[g].and_then(|id| m.mesh.get(id)).and_then(Self::of_mesh)
             }
@@ -58,24 +57,46 @@ impl Polytope {
         }
     }
 
+    /// No vertices and no faces.
+    pub(crate) fn none() -> &'static Self {
+        static NONE: Polytope = Polytope {
+            vert: Vec::new(),
+            normal: Vec::new(),
+            loops: Vec::new(),
+            loop_adr: Vec::new(),
+            around: Vec::new(),
+            around_adr: Vec::new(),
+            climb: None,
+        };
+        &NONE
+    }
+
+    /// The two caps of a cylinder, as regular polygons.
+    fn caps(radius: f64, half: f64) -> Self {
+        let rim = |z: f64| {
+            (0..CAP_CORNERS).map(move |i| {
+                let angle = std::f64::consts::TAU * i as f64 / CAP_CORNERS as f64;
+                Vector3::new(radius * angle.cos(), radius * angle.sin(), z)
+            })
+        };
+        let vert: Vec<_> = rim(half).chain(rim(-half)).collect();
+        let faces = [(0..CAP_CORNERS).collect(), (CAP_CORNERS..2 * CAP_CORNERS).rev().collect()];
+        Self::new(vert, vec![Vector3::z(), -Vector3::z()], &faces)
+    }
+
     /// A box with half sizes `size`; bit k of a vertex is the sign of its coordinate k.
     fn cuboid(size: &Vector3<f64>) -> Self {
         let sign = |v: usize, k: usize| if v >> k & 1 == 1 { 1.0 } else { -1.0 };
         let vert = (0..8).map(|v| Vector3::from_fn(|k, _| sign(v, k) * size[k])).collect();
-        let mut faces = Vec::new();
-        for axis in 0..3 {
-            let (u, v) = (1 << ((axis + 1) % 3), 1 << ((axis + 2) % 3));
-            let lower = [u, 0, v, u | v];
-            let mut upper = lower.map(|corner| corner | 1 << axis);
-            upper.reverse();
-            faces.extend([upper.to_vec(), lower.to_vec()]);
-        }
-        Self::new(vert, &faces)
+        // +x, −x, +y, −y, +z, −z; where each loop starts decides which contacts are kept
+        let faces =
+            [[5, 1, 3, 7], [0, 4, 6, 2], [6, 7, 3, 2], [0, 1, 5, 4], [4, 5, 7, 6], [1, 0, 2, 3]];
+        let faces = faces.map(|face| face.to_vec());
+        let outward = |f: usize| Vector3::ith(f / 2, if f.is_multiple_of(2) { 1.0 } else { -1.0 });
+        Self::new(vert, (0..6).map(outward).collect(), &faces)
     }
 
-    /// The convex hull of a mesh, with neighbouring triangles in one plane joined.
-    ///
-    /// Source: MuJoCo `mjCMesh::MakePolygons`.
+    /// The convex hull of a mesh.
     fn of_mesh(mesh: &Mesh) -> Option<Self> {
         let hull = mesh.hull.as_ref()?;
         // a search through all vertices may end at one that is not on the hull, but as far out
@@ -84,41 +105,10 @@ impl Polytope {
             if climbs { hull.vert.clone() } else { (0..mesh.vert.len()).collect() };
         let vert: Vec<_> = number.iter().map(|&v| Vector3::from(mesh.vert[v])).collect();
         let local = |v: usize| number.binary_search(&v).ok();
-        let triangles = hull.face.iter().map(|f| Some([local(f[0])?, local(f[1])?, local(f[2])?]));
-        let triangles = triangles.collect::<Option<Vec<_>>>()?;
-        let plane: Vec<_> = triangles.iter().map(|t| plane_key(&vert, t)).collect();
-
-        let edges = |t: [usize; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
-        let owner: HashMap<_, _> = (triangles.iter().enumerate())
-            .flat_map(|(i, &t)| edges(t).map(|edge| (edge, i)))
-            .collect();
-        let beyond = |(a, b): (usize, usize)| owner.get(&(b, a)).copied();
-
-        // facets: triangles in one plane that hang together; their rims are the faces
-        let mut facet = vec![usize::MAX; triangles.len()];
-        let mut faces = Vec::new();
-        for seed in 0..triangles.len() {
-            if facet[seed] != usize::MAX {
-                continue;
-            }
-            let (mut members, mut next) = (vec![seed], 0);
-            facet[seed] = seed;
-            while next < members.len() {
-                for other in edges(triangles[members[next]]).into_iter().filter_map(beyond) {
-                    if facet[other] == usize::MAX && plane[other] == plane[seed] {
-                        facet[other] = seed;
-                        members.push(other);
-                    }
-                }
-                next += 1;
-            }
-            let rim: HashMap<_, _> = (members.iter())
-                .flat_map(|&t| edges(triangles[t]))
-                .filter(|&edge| beyond(edge).is_none_or(|other| facet[other] != seed))
-                .collect();
-            faces.extend(closed_loop(&rim));
-        }
-        let mut out = Self::new(vert, &faces);
+        let corners = |face: &Vec<usize>| face.iter().map(|&v| local(v)).collect::<Option<_>>();
+        let faces = mesh.polygon.iter().map(corners).collect::<Option<Vec<Vec<usize>>>>()?;
+        let normal = mesh.polynormal.iter().copied().map(Vector3::from).collect();
+        let mut out = Self::new(vert, normal, &faces);
         if climbs {
             let start = Climb::start(&out.vert);
             let (edge, edge_adr) = (hull.edge.clone(), hull.edge_adr.clone());
@@ -127,15 +117,10 @@ impl Polytope {
         Some(out)
     }
 
-    /// From vertices and the vertices of each face.
-    fn new(vert: Vec<Vector3<f64>>, faces: &[Vec<usize>]) -> Self {
-        let mut out = Self { loop_adr: vec![0], around_adr: vec![0], ..Self::default() };
+    /// From vertices, and the normal and the vertices of each face.
+    fn new(vert: Vec<Vector3<f64>>, normal: Vec<Vector3<f64>>, faces: &[Vec<usize>]) -> Self {
+        let mut out = Self { normal, loop_adr: vec![0], around_adr: vec![0], ..Self::default() };
         for face in faces {
-            // twice the vector area: exact for plane faces, a mean for others
-            let next = face.iter().cycle().skip(1);
-            let area: Vector3<f64> =
-                face.iter().zip(next).map(|(&a, &b)| vert[a].cross(&vert[b])).sum();
-            out.normal.push(area.normalize());
             out.loops.extend(face);
             out.loop_adr.push(out.loops.len());
         }
@@ -207,35 +192,6 @@ fn octant(direction: &Vector3<f64>) -> usize {
     direction
         .iter()
         .fold(0, |number, &x| 3 * number + 1 + usize::from(x > LEVEL) - usize::from(x < -LEVEL))
-}
-
-/// The plane of a triangle, by the rounded spherical angles of its normal; none without area.
-#[expect(clippy::cast_possible_truncation, reason = "rounded angles are small")]
-fn plane_key(vert: &[Vector3<f64>], t: &[usize; 3]) -> Option<[i64; 2]> {
-    let normal = (vert[t[1]] - vert[t[0]]).cross(&(vert[t[2]] - vert[t[0]]));
-    let normal = normal.try_normalize(crate::MINVAL)?;
-    // −0 would turn the azimuth by π
-    let azimuth = (normal.y + 0.0).atan2(normal.x + 0.0);
-    let polar = normal.z.clamp(-1.0, 1.0).acos();
-    let at_pole = normal.z.abs() > 1.0 - 1e-7;
-    let round = |angle: f64| (angle / SAME_PLANE).round() as i64;
-    Some([if at_pole { 0 } else { round(azimuth) }, round(polar)])
-}
-
-/// The closed path along edges from → to; none if it does not close.
-fn closed_loop(edges: &HashMap<usize, usize>) -> Option<Vec<usize>> {
-    let start = *edges.keys().min()?;
-    let mut path = vec![start];
-    loop {
-        let next = *edges.get(path.last()?)?;
-        if next == start {
-            return (path.len() > 2).then_some(path);
-        }
-        if path.len() > edges.len() {
-            return None;
-        }
-        path.push(next);
-    }
 }
 
 #[cfg(test)]

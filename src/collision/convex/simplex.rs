@@ -23,13 +23,6 @@ impl Simplex {
         Self { vertex: [vertex; 4], weight: [0.0; 4], len: 0 }
     }
 
-    /// Of given vertices, at most four.
-    pub(crate) fn of(vertices: &[Vertex]) -> Self {
-        let mut out = Self::new();
-        vertices.iter().for_each(|&v| out.push(v));
-        out
-    }
-
     /// Its vertices.
     pub(crate) fn vertices(&self) -> &[Vertex] {
         &self.vertex[..self.len]
@@ -174,26 +167,13 @@ pub(super) fn origin_on_plane([a, b, c]: [&Vector3<f64>; 3]) -> Option<Vector3<f
     None
 }
 
-/// Signed areas of a triangle and of the three parts into which a point in its plane divides it, all projected
-/// along the axis where the whole is largest.
-fn areas(w: [&Vector3<f64>; 3], p: &Vector3<f64>) -> (f64, [f64; 3]) {
-    let [a, b, c] = w;
-    let projected = |i: usize, j: usize| {
-        b[i] * c[j] - b[j] * c[i] - a[i] * c[j] + a[j] * c[i] + a[i] * b[j] - a[j] * b[i]
-    };
-    let minor = [projected(1, 2), projected(0, 2), projected(0, 1)];
-    let size = minor.map(f64::abs);
-    let (whole, i, j) = if size[0] >= size[1] && size[0] >= size[2] {
-        (minor[0], 1, 2)
-    } else if size[1] >= size[2] {
-        (minor[1], 0, 2)
-    } else {
-        (minor[2], 0, 1)
-    };
-    let part = |u: &Vector3<f64>, v: &Vector3<f64>| {
-        p[i] * u[j] + p[j] * v[i] + u[i] * v[j] - p[i] * v[j] - p[j] * u[i] - v[i] * u[j]
-    };
-    (whole, [part(b, c), part(c, a), part(a, b)])
+/// Areas of a triangle and of the three parts into which a point in its plane divides it, all projected along the
+/// axis where the whole is largest. Differences come first, so that little cancels in small triangles.
+fn areas([a, b, c]: [&Vector3<f64>; 3], p: &Vector3<f64>) -> (f64, [f64; 3]) {
+    let normal = (b - a).cross(&(c - a));
+    let axis = normal.iamax();
+    let part = |u: &Vector3<f64>, v: &Vector3<f64>| (u - p).cross(&(v - p))[axis];
+    (normal[axis], [part(b, c), part(c, a), part(a, b)])
 }
 
 /// Weights of a triangle's vertices for a point in its plane, inside or not.

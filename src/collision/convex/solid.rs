@@ -4,6 +4,7 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use super::manifold::Round;
 use super::polytope::Polytope;
 use crate::MINVAL;
 
@@ -16,8 +17,8 @@ pub(crate) enum Shape<'a> {
     Capsule { radius: f64, half: f64 },
     /// Semi-axes.
     Ellipsoid(Vector3<f64>),
-    /// Axis along z.
-    Cylinder { radius: f64, half: f64 },
+    /// Axis along z; and its caps as faces of a polytope.
+    Cylinder { radius: f64, half: f64, caps: &'a Polytope },
     /// Half sizes, and the box as a polytope.
     Box(Vector3<f64>, &'a Polytope),
     /// Convex hull of a mesh.
@@ -32,11 +33,17 @@ impl<'a> Shape<'a> {
         matches!(self, Self::Box(..) | Self::Mesh(_) | Self::Prism(_))
     }
 
-    /// The polytope it is, with faces.
-    pub(crate) fn polytope(&self) -> Option<&'a Polytope> {
-        match self {
-            Self::Box(_, polytope) | Self::Mesh(polytope) => Some(polytope),
-            _ => None,
+    /// Its faces and its round side, if it can have several contacts.
+    pub(crate) fn faces(&self) -> Option<(&'a Polytope, Option<Round>)> {
+        match *self {
+            Self::Box(_, polytope) | Self::Mesh(polytope) => Some((polytope, None)),
+            Self::Capsule { radius, half } => {
+                Some((Polytope::none(), Some(Round { radius, half, ends: true })))
+            }
+            Self::Cylinder { radius, half, caps } => {
+                Some((caps, Some(Round { radius, half, ends: false })))
+            }
+            Self::Ball(_) | Self::Ellipsoid(_) | Self::Prism(_) => None,
         }
     }
 
@@ -107,7 +114,7 @@ impl<'a> Solid<'a> {
                 }
                 (scaled.component_mul(&(size * (1.0 / square.sqrt()))), None)
             }
-            Shape::Cylinder { radius, half } => {
+            Shape::Cylinder { radius, half, .. } => {
                 let square = d.x * d.x + d.y * d.y;
                 let scale = if square >= MINVAL * MINVAL { radius / square.sqrt() } else { 0.0 };
                 (Vector3::new(scale * d.x, scale * d.y, along(d.z, half)), None)
@@ -164,6 +171,12 @@ impl Pair<'_> {
     /// True if the same support can repeat: both are polytopes, without layers.
     pub(crate) fn is_discrete(&self) -> bool {
         self.solid.iter().all(|s| s.layer == 0.0 && s.shape.is_discrete())
+    }
+
+    /// True if two supports are the same vertices. Those of prisms have no numbers in MuJoCo, so they count as
+    /// the same; a deep search in a height field ends earlier for that, at a smaller depth.
+    pub(crate) fn repeats(&self, v: &Vertex, w: &Vertex) -> bool {
+        (0..2).all(|k| matches!(self.solid[k].shape, Shape::Prism(_)) || v.id[k] == w.id[k])
     }
 
     /// Points inside of both.

@@ -15,7 +15,8 @@ pub(crate) fn plane_ellipsoid<T: Scalar>(
 ) {
     let normal = plane.axis(2);
     let scaled = (ellipsoid.mat.transpose() * -normal).component_mul(&lift3(ellipsoid.size));
-    let support = scaled.normalize().component_mul(&lift3(ellipsoid.size));
+    let inverse = T::one() / scaled.norm();
+    let support = scaled.zip_map(ellipsoid.size, |x, size| x * (inverse * T::lift(size)));
     let point = ellipsoid.pos + ellipsoid.mat * support;
     let dist = (point - plane.pos).dot(&normal);
     if dist.re() <= margin {

@@ -23,7 +23,7 @@ pub(crate) fn plane_mesh<T: Scalar>(
 ) {
     let normal = plane.axis(2);
     let down = (placed.mat.transpose() * -normal).map(Scalar::re);
-    let lowest = hull.support(&down, None);
+    let lowest = furthest(hull, &down);
     let mut push = |v: usize| {
         let rise = placed.mat * lift3(&hull.vert[v]);
         let point = placed.pos + rise;
@@ -50,6 +50,19 @@ pub(crate) fn plane_mesh<T: Scalar>(
     for v in others.into_iter().skip(1).flatten() {
         push(v);
     }
+}
+
+/// The vertex that is furthest in a direction, the first among equals. All are looked at: on a face that lies
+/// flat a climb would end at any corner.
+fn furthest(hull: &Polytope, direction: &Vector3<f64>) -> usize {
+    let mut best = (f64::NEG_INFINITY, 0);
+    for (v, vert) in hull.vert.iter().enumerate() {
+        let along = vert.dot(direction);
+        if along > best.0 {
+            best = (along, v);
+        }
+    }
+    best.1
 }
 
 /// Four corners of a face that span a large area, in their order, of which the first is given; all, if there

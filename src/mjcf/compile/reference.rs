@@ -7,12 +7,14 @@ use super::springdamper;
 use crate::mjcf::error::MjcfError;
 use crate::mjcf::spec::LengthRangeMode;
 use crate::model::{BiasType, GainType, Model, TrnType};
-use crate::set_const::{SetConstOptions, set_const};
+use crate::set_const::{
+    LengthRangeOptions, SetConstOptions, length_range, length_range_model, set_const,
+};
 
 /// Runs [`set_const`], gives muscles their length ranges, and takes the statistics that the file gives.
 ///
 /// # Errors
-/// A muscle's length range would have to be simulated.
+/// The simulation of a muscle's length range fails.
 pub fn finish(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
     let options = SetConstOptions { springdamper: springdamper(ctx.spec) };
     set_const(m, &options);
@@ -28,12 +30,22 @@ pub fn finish(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
     Ok(())
 }
 
-/// Length ranges of muscles: as given, or from the limits of what they act on. MuJoCo's third way, pulling
-/// on the simulated model from both sides, needs joint limits in the simulation.
+/// Length ranges of muscles: as given, from the limits of what they act on, or by pulling on the model from both
+/// sides.
 ///
 /// Source: MuJoCo `mj_setLengthRange`.
 fn length_ranges(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
     let options = &ctx.spec.compiler.lengthrange;
+    let simulation = LengthRangeOptions {
+        accel: options.accel,
+        maxforce: options.maxforce,
+        timeconst: options.timeconst,
+        timestep: options.timestep,
+        inttotal: options.inttotal,
+        interval: options.interval,
+        tolrange: options.tolrange,
+    };
+    let mut simulated = None;
     for a in 0..m.nactuator {
         let muscle = m.actuator_gaintype[a] == GainType::Muscle
             || m.actuator_biastype[a] == BiasType::Muscle;
@@ -54,10 +66,12 @@ fn length_ranges(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
         match limits {
             Some(range) if options.uselimit => m.actuator_lengthrange[a] = range,
             _ => {
-                let feature = "length range of a muscle by simulation is";
-                let help = "set `lengthrange` of the actuator, or `uselimit` in \
-                            <compiler><lengthrange/></compiler> if what it acts on has limits";
-                return Err(ctx.unsupported(ctx.spec.actuators[a].span, feature).with_help(help));
+                let simulated = simulated.get_or_insert_with(|| length_range_model(m, &simulation));
+                let range = length_range(simulated, a, &simulation).map_err(|e| {
+                    let help = "set `lengthrange` of the actuator, or limits of what it acts on";
+                    ctx.invalid(ctx.spec.actuators[a].span, e.to_string()).with_help(help)
+                })?;
+                m.actuator_lengthrange[a] = range;
             }
         }
     }

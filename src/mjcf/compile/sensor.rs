@@ -15,6 +15,12 @@ const CONTACT_DATA: [usize; 9] = [1, 3, 3, 1, 3, 3, 3, 3, 3];
 /// Numbers of each field of a rangefinder: dist, dir, origin, point, normal, depth.
 const RAY_DATA: [usize; 6] = [1, 3, 3, 3, 3, 1];
 
+/// Bits of linvel and angvel among them.
+const VELOCITIES: i32 = 0b1_1000_0000;
+
+/// The reduction of contacts to one that stands for all.
+const NETFORCE: i32 = 3;
+
 /// More numbers than this are a mistake.
 const MAX_DIM: usize = 1 << 26;
 
@@ -273,7 +279,6 @@ fn needstage(spec: &SensorSpec) -> Stage {
 /// A contact sensor needs forces if it reports them or selects by them, velocities if it reports them.
 fn contact_stage([data, reduce, _]: [i32; 3]) -> Stage {
     const FORCE_TORQUE: i32 = 0b110;
-    const VELOCITIES: i32 = 0b1_1000_0000;
     const MAXFORCE: i32 = 2;
     if data & FORCE_TORQUE != 0 || reduce >= MAXFORCE {
         Stage::Acc
@@ -317,8 +322,11 @@ fn dimension(
             let Some(num) = usize::try_from(num).ok().filter(|&n| n > 0) else {
                 return invalid("num", "num must be positive");
             };
-            if !(0..=3).contains(&reduce) {
+            if !(0..=NETFORCE).contains(&reduce) {
                 return invalid("reduce", "unknown reduction");
+            }
+            if reduce == NETFORCE && data & VELOCITIES != 0 {
+                return invalid("data", "linvel and angvel have no meaning for a net force");
             }
             fields.saturating_mul(num)
         }

@@ -21,6 +21,7 @@ pub mod geom;
 pub mod hull;
 pub mod load;
 pub mod obj;
+mod polygon;
 pub mod process;
 
 use std::path::PathBuf;
@@ -117,6 +118,11 @@ pub struct Mesh {
     pub face: Vec<[usize; 3]>,
     /// Convex hull, where one was needed.
     pub hull: Option<Hull>,
+    /// Faces of the convex hull, each with its mesh vertices counter-clockwise from outside; `mesh_polyvert`,
+    /// (nmeshpoly).
+    pub polygon: Vec<Vec<usize>>,
+    /// Their outward unit normals in the mesh frame, `mesh_polynormal`, (nmeshpoly).
+    pub polynormal: Vec<[f64; 3]>,
     /// Origin of the mesh frame in the frame of the file \[m\], `mesh_pos`.
     pub pos: [f64; 3],
     /// Orientation of the mesh frame in the frame of the file (w, x, y, z), `mesh_quat`.

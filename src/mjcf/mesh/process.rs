@@ -11,7 +11,7 @@ use nalgebra::Matrix3;
 
 use super::hull::cross;
 use super::load::{RawMesh, single};
-use super::{Hull, Mesh, MeshErrorKind, MeshInertia, MeshSpec, hull};
+use super::{Hull, Mesh, MeshErrorKind, MeshInertia, MeshSpec, hull, polygon};
 use crate::mjcf::eig::{eig3_tol, normalize, quat_to_mat};
 
 type Vec3 = [f64; 3];
@@ -48,8 +48,14 @@ pub fn process(spec: &MeshSpec, raw: &RawMesh) -> Result<Mesh, MeshErrorKind> {
         face.clone_from(&hull.face);
     }
 
+    let triangles = hull.as_ref().map_or(&[][..], |hull| &hull.face);
+    let mut polygon = polygon::polygons(&vert, triangles);
+
     // a mirrored mesh is inside out: turn the faces
     if spec.scale[0] * spec.scale[1] * spec.scale[2] <= 0.0 {
+        for p in &mut polygon {
+            p.reverse();
+        }
         let of_hull = hull.iter_mut().flat_map(|h| h.face.iter_mut());
         face.iter_mut().chain(of_hull).for_each(|f| f.swap(1, 2));
     }
@@ -74,6 +80,9 @@ pub fn process(spec: &MeshSpec, raw: &RawMesh) -> Result<Mesh, MeshErrorKind> {
             lower[k] = lower[k].min(v[k]);
             upper[k] = upper[k].max(v[k]);
         }
+    }
+    let polynormal = polygon.iter().map(|p| polygon::normal(&vert, p)).collect();
+    for v in &mut vert {
         *v = v.map(|x| f64::from(single(x)));
     }
 
@@ -83,6 +92,8 @@ pub fn process(spec: &MeshSpec, raw: &RawMesh) -> Result<Mesh, MeshErrorKind> {
         vert,
         face,
         hull,
+        polygon,
+        polynormal,
         pos: com,
         quat,
         inertia,

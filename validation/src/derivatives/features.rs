@@ -333,7 +333,20 @@ const BIASES: [(BiasType, &str); 3] =
     [(BiasType::None, "none"), (BiasType::Affine, "affine"), (BiasType::Muscle, "muscle")];
 
 /// Sensors that are simulated without constraints, under their names in MJCF.
-const SENSORS: [(SensorType, &str); 32] = [
+const SENSORS: [(SensorType, &str); 45] = [
+    (SensorType::Touch, "touch"),
+    (SensorType::Contact, "contact"),
+    (SensorType::JointLimitPos, "jointlimitpos"),
+    (SensorType::JointLimitVel, "jointlimitvel"),
+    (SensorType::JointLimitFrc, "jointlimitfrc"),
+    (SensorType::TendonLimitPos, "tendonlimitpos"),
+    (SensorType::TendonLimitVel, "tendonlimitvel"),
+    (SensorType::TendonLimitFrc, "tendonlimitfrc"),
+    (SensorType::Rangefinder, "rangefinder"),
+    (SensorType::CamProjection, "camprojection"),
+    (SensorType::GeomDist, "distance"),
+    (SensorType::GeomNormal, "normal"),
+    (SensorType::GeomFromTo, "fromto"),
     (SensorType::Accelerometer, "accelerometer"),
     (SensorType::Velocimeter, "velocimeter"),
     (SensorType::Gyro, "gyro"),
