@@ -81,7 +81,7 @@ fn run(config: &Config) -> Result<Reproduction, StudyError> {
     let long = long_steps(&s, &own)?;
     let (soft, soft_charts) = soften(&s)?;
     let stable = stability(&s)?;
-    let claims = claims(&s, &identity, &timed, long, &soft, stable);
+    let claims = claims(&s, &identity, &timed, &long, &soft, &stable);
     let mut charts = soft_charts;
     charts.push(time_chart);
     let title = "Softness, and the cost of forward and inverse dynamics".to_owned();
@@ -413,9 +413,9 @@ fn claims(
     s: &Settings,
     identity: &Table,
     timed: &Table,
-    long: Long,
+    long: &Long,
     soft: &Table,
-    stable: Stability,
+    stable: &Stability,
 ) -> Vec<Claim> {
     let any = f64::INFINITY;
     let worst = |check: &str| {
