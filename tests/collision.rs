@@ -351,8 +351,8 @@ fn gaps_detect_without_rows_and_margins_add() {
 /// Two bodies of which the first is fixed; `CONTACT` takes a body, its pose and its geom.
 fn resting(below: &str, pose: &str, above: &str) -> Vec<Contact<f64>> {
     let m = parse(&format!(
-        r#"<mujoco>{ASSETS}<worldbody><geom {below}/><body {pose}><freejoint/><geom {above}/></body>
-           </worldbody></mujoco>"#
+        r"<mujoco>{ASSETS}<worldbody><geom {below}/><body {pose}><freejoint/><geom {above}/></body>
+           </worldbody></mujoco>"
     ));
     contacts(&m, &mut Data::<f64>::new(&m))
 }
@@ -526,8 +526,8 @@ fn degenerate_poses_give_finite_contacts() {
     ];
     for ((a, b), pose) in fixed.flat_map(|pair| poses.map(|pose| (pair, pose))) {
         let m = parse(&format!(
-            r#"<mujoco><asset>{asset}</asset><worldbody><geom {a}/><body {pose}><freejoint/>
-               <geom {b}/></body></worldbody></mujoco>"#
+            r"<mujoco><asset>{asset}</asset><worldbody><geom {a}/><body {pose}><freejoint/>
+               <geom {b}/></body></worldbody></mujoco>"
         ));
         let d = Data::<f64>::new(&m);
         let dx = vec![Dual::<1>::from_parts(|k| [0.0, 1.0][k]); 2 * m.nv];

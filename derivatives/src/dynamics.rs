@@ -275,7 +275,7 @@ mod tests {
             let mut at = |direction: &[f64], by: f64| {
                 let mut d = moved(&m, &d, direction, by);
                 forward_dynamics(&m, &mut d).unwrap();
-                mjd_acceleration(&m, &d, &mut first);
+                mjd_acceleration(&m, &d, &mut first).unwrap();
                 first.block.clone()
             };
             for direction in directions(&m) {

@@ -259,7 +259,7 @@ impl<'a> Touching<'a> {
     fn row(&self, r: usize, axes: &[f64; 6]) -> f64 {
         if self.is_pyramid() {
             let slope = self.contact.friction[r / 2] * axes[r / 2 + 1];
-            if r % 2 == 0 { axes[0] + slope } else { axes[0] - slope }
+            if r.is_multiple_of(2) { axes[0] + slope } else { axes[0] - slope }
         } else {
             axes[r]
         }

@@ -105,9 +105,10 @@ pub fn mjd_constraint(
         if !rows.is_slack(d) {
             velocity_response(m, d, &rows, &mut w.H, dv);
             if contact.is_none() {
-                match tie_of(m, kind, id) {
-                    true => tie::add(m, d, id, &rows, &w.motions, dq, dv),
-                    false => scalar_row::add(m, d, &rows, dq),
+                if tie_of(m, kind, id) {
+                    tie::add(m, d, id, &rows, &w.motions, dq, dv);
+                } else {
+                    scalar_row::add(m, d, &rows, dq);
                 }
             }
         }
