@@ -79,7 +79,8 @@ fn quaternions_stay_unit_and_momenta_nearly() {
         run("manifold-drift", &[("time_s = 20", "time_s = 4"), ("samples = 100", "samples = 20")]);
     for system in ["free_body", "floating_chain"] {
         for integrator in ["Euler", "implicit", "implicitfast", "implicit_spring_damper", "RK4"] {
-            check(&findings, system, integrator, "norm of quaternions", 0.0, 1e-15);
+            // a normalization leaves a few units in the last place
+            check(&findings, system, integrator, "norm of quaternions", 0.0, 4e-15);
         }
         check(&findings, system, "RK4", "momentum", 0.0, 1e-8);
         check(&findings, system, "RK4", "angular momentum", 0.0, 1e-8);

@@ -1,5 +1,6 @@
 //! Broad phase: pairs of bodies that may touch.
 
+use super::driver::pairs_of;
 use crate::data::Data;
 use crate::model::options::disable;
 use crate::model::{GeomType, Model, WORLD};
@@ -28,7 +29,7 @@ pub(crate) struct BroadPhase {
 impl BroadPhase {
     /// Memory for a model.
     pub(crate) fn new(m: &Model) -> Self {
-        Self { bounds: Vec::with_capacity(m.nbody), pair: Vec::with_capacity(2 * m.nbody) }
+        Self { bounds: Vec::with_capacity(m.nbody), pair: Vec::with_capacity(2 * pairs_of(m.nbody)) }
     }
 }
 

@@ -29,6 +29,11 @@ struct Candidate {
     pair: Option<usize>,
 }
 
+/// Room for the pairs of `n` things: all of them, or a few for each if they are many.
+pub(super) fn pairs_of(n: usize) -> usize {
+    (n * n.saturating_sub(1) / 2).min(16 * n)
+}
+
 impl<T: Scalar> Collision<T> {
     /// Memory for a model.
     pub fn new(m: &Model) -> Self {
@@ -36,7 +41,7 @@ impl<T: Scalar> Collision<T> {
             contact: Vec::with_capacity(4 * m.ngeom + MAX_TOUCHES),
             unsupported: Vec::with_capacity(m.ngeom),
             broad: BroadPhase::new(m),
-            candidate: Vec::with_capacity(m.ngeom + m.npair),
+            candidate: Vec::with_capacity(pairs_of(m.ngeom) + m.npair),
             touch: Vec::with_capacity(MAX_TOUCHES),
             narrow: Narrow::new(m),
         }

@@ -21,13 +21,13 @@ pub(super) fn add(m: &Model, d: &Data<f64>, rows: &Rows, dq: &mut [f64]) {
     let bend = if f == 0.0 { Bend::None } else { Bend::of(m, d, i) };
 
     for (l, &j) in columns.iter().enumerate() {
-        let [Ja, Jv] = [&d.qacc, &d.qvel].map(|u| bend.rate(columns, J, l, u));
+        let [Ja, Jv] = [&d.qacc, &d.qvel].map(|u| rate(m, d, &bend, (columns, l), u));
         let dpos = if holonomic { J[l] } else { 0.0 };
         let daref = -B * Jv - K * (slope * x + imp) * dpos;
         let mut df = [0.0];
         rows.force(d, &[Ja - daref], rows.stiffening * dpos, &mut df);
         for (k, &row) in columns.iter().enumerate() {
-            dq[row * m.nv + j] += J[k] * df[0] + f * bend.entry(columns, k, l);
+            dq[row * m.nv + j] += J[k] * df[0] + f * bend.entry(m, d, columns, k, l);
         }
     }
 }
@@ -36,8 +36,8 @@ pub(super) fn add(m: &Model, d: &Data<f64>, rows: &Rows, dq: &mut [f64]) {
 enum Bend {
     /// J is constant.
     None,
-    /// −p″(x) gᵢ gⱼ: the second object of an equality; g its gradient, as (dof, entry).
-    Polynomial { second: f64, gradient: Vec<(usize, f64)> },
+    /// −p″(x) gᵢ gⱼ: the second object of equality `e`; g its gradient.
+    Polynomial { second: f64, e: usize },
     /// The axis of a ball's rotation turns.
     Ball(Matrix3<f64>),
 }
@@ -76,34 +76,43 @@ impl Bend {
         if second == 0.0 {
             return None;
         }
-        let gradient = if m.eq_type[e] == EqType::Joint {
-            vec![(m.jnt_dofadr[id], 1.0)]
-        } else {
-            let range = m.ten_J_rowadr[id]..m.ten_J_rowadr[id] + m.ten_J_rownnz[id];
-            range.map(|k| (m.ten_J_colind[k], d.ten_J[k])).collect()
-        };
-        Some(Self::Polynomial { second, gradient })
+        Some(Self::Polynomial { second, e })
     }
 
     /// ∂J_k/∂q_l; k and l count columns.
-    fn entry(&self, columns: &[usize], k: usize, l: usize) -> f64 {
+    fn entry(&self, m: &Model, d: &Data<f64>, columns: &[usize], k: usize, l: usize) -> f64 {
         match self {
             Self::None => 0.0,
             Self::Ball(matrix) => matrix[(k, l)],
-            Self::Polynomial { second, gradient } => {
-                let g = |c: usize| {
-                    gradient.iter().find(|(dof, _)| *dof == columns[c]).map_or(0.0, |(_, x)| *x)
-                };
+            Self::Polynomial { second, e } => {
+                let g = |c: usize| gradient(m, d, *e, columns[c]);
                 -second * g(k) * g(l)
             }
         }
     }
+}
 
-    /// ∂J/∂q_l · u.
-    fn rate(&self, columns: &[usize], J: &[f64], l: usize, u: &[f64]) -> f64 {
-        match self {
-            Self::None => 0.0,
-            _ => (0..J.len()).map(|k| self.entry(columns, k, l) * u[columns[k]]).sum(),
-        }
+/// ∂J/∂q_l · u of a row.
+fn rate(
+    m: &Model,
+    d: &Data<f64>,
+    bend: &Bend,
+    (columns, l): (&[usize], usize),
+    u: &[f64],
+) -> f64 {
+    match bend {
+        Bend::None => 0.0,
+        _ => (0..columns.len()).map(|k| bend.entry(m, d, columns, k, l) * u[columns[k]]).sum(),
     }
+}
+
+/// Derivative by `dof` of what the second object of equality `e` measures.
+fn gradient(m: &Model, d: &Data<f64>, e: usize, dof: usize) -> f64 {
+    let Some(id) = m.eq_obj2id[e] else { return 0.0 };
+    if m.eq_type[e] == EqType::Joint {
+        return if m.jnt_dofadr[id] == dof { 1.0 } else { 0.0 };
+    }
+    let first = m.ten_J_rowadr[id];
+    let columns = &m.ten_J_colind[first..first + m.ten_J_rownnz[id]];
+    columns.iter().position(|&j| j == dof).map_or(0.0, |k| d.ten_J[first + k])
 }

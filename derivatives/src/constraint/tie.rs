@@ -75,7 +75,10 @@ pub(super) fn add(
         scatter(m, d, rows, &df, j, dq);
 
         // the wrench of fixed forces changes its direction
-        let lifted: Vec<Dual64> = force.iter().map(|f| Dual64::lift(*f)).collect();
+        let mut lifted = [Dual64::lift(0.0); MAX_TIE];
+        for (to, f) in lifted.iter_mut().zip(force) {
+            *to = Dual64::lift(*f);
+        }
         let wrench = moved.wrench(&lifted);
         let (torque, push) = (wrench.rot.map(|x| x.eps), wrench.lin.map(|x| x.eps));
         for (k, sign) in [(0, 1.0), (1, -1.0)] {

@@ -215,7 +215,9 @@ fn closed_form(m: &Model, d: &Data<f64>) -> Vec<f64> {
     mjd_sensors(m, &d, &mut out);
     let first = out.block.clone();
     mjd_sensors(m, &d, &mut out);
-    assert_eq!(out.block, first);
+    // rows that the closed form does not cover are not numbers
+    let same = out.block.iter().zip(&first).all(|(x, y)| x == y || x.is_nan() && y.is_nan());
+    assert!(same, "two evaluations differ");
     out.block
 }
 
@@ -238,6 +240,11 @@ fn worst(m: &Model, block: &[f64], exact: &Transition) -> (f64, String) {
             Input::Control(u) => exact.D[[r, u]],
             _ => exact.C[[r, c]],
         };
+        if !covers_sensor(m.sensor_type[i]) {
+            // not silently: these rows are not numbers
+            assert!(block[rows.start * n..rows.end * n].iter().all(|x| x.is_nan()));
+            continue;
+        }
         let entries = || rows.clone().flat_map(|r| (0..n).map(move |c| (r, c)));
         let scale = entries().fold(1.0_f64, |s, (r, c)| s.max(entry(r, c).abs()));
         for (r, c) in entries() {
@@ -471,7 +478,8 @@ fn given_forces_give_the_same_rows() {
         mjd_smooth(&m, &d, &d.qacc, &mut forces);
         let mut out = SensorDeriv::new(&m);
         mjd_sensors_from(&m, &d, &forces, &mut out);
-        assert_eq!(out.block, block);
+        let same = out.block.iter().zip(&block).all(|(x, y)| x == y || x.is_nan() && y.is_nan());
+        assert!(same && out.block.len() == block.len());
     }
 }
 

@@ -45,6 +45,9 @@ pub(crate) struct Round {
     pub(crate) ends: bool,
 }
 
+/// Corners of a clipped polygon to expect.
+const POLYGON: usize = 128;
+
 /// Memory of the clipping.
 #[derive(Clone, Debug)]
 pub(crate) struct Clip<T: Scalar> {
@@ -55,7 +58,8 @@ pub(crate) struct Clip<T: Scalar> {
 
 impl<T: Scalar> Default for Clip<T> {
     fn default() -> Self {
-        Self { side: Vec::new(), polygon: Vec::new(), clipped: Vec::new() }
+        let polygon = || Vec::with_capacity(POLYGON);
+        Self { side: polygon(), polygon: polygon(), clipped: polygon() }
     }
 }
 
