@@ -11,8 +11,8 @@ use crate::model::options::{disable, enable};
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
 use crate::sensor::{sensor_acc, sensor_pos, sensor_vel};
-use crate::smooth::qderiv::mjd_smooth_vel;
 use crate::smooth::jacobian::apply_ft;
+use crate::smooth::qderiv::mjd_smooth_vel;
 use crate::smooth::{actuation, mul_m, poly};
 use crate::solver::inverse_constraint;
 use crate::status::StepError;
@@ -108,9 +108,8 @@ pub fn compare_forward_inverse(m: &Model, d: &Data<f64>) -> Result<[f64; 2], Inv
     }
     let mut back = d.clone();
     inverse(m, &mut back)?;
-    let distance = |x: &[f64], y: &[f64]| {
-        x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
-    };
+    let distance =
+        |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt();
     Ok([
         distance(&d.qfrc_constraint, &back.qfrc_constraint),
         distance(&applied, &back.qfrc_inverse),

@@ -6,7 +6,6 @@
 //! - [`plot`]: trajectories over time, and figures of numbers against numbers, as SVG
 //! - [`mod@report`]: the report of a validation of derivatives
 //! - [`tree_view`]: the kinematic tree in text
-//! - [`coverage`]: what a model contains that a simulation leaves out
 //! - [`mod@bench`]: our times beside MuJoCo's
 //! - [`config`]: configurations of experiments
 //! - [`findings`]: what experiments find, and how it is kept; [`fit`]: slopes
@@ -15,7 +14,6 @@
 
 pub mod bench;
 pub mod config;
-pub mod coverage;
 pub mod findings;
 pub mod fit;
 pub mod linear;

@@ -3,7 +3,7 @@
 //! | file | keys |
 //! |---|---|
 //! | state, read by [`load_state`] | `qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat time`, each optional |
-//! | trajectory, by [`save_trajectory`] | `time qpos qvel act ctrl sensordata energy`, one row a state, first the initial one |
+//! | trajectory, by [`save_trajectory`] | `time qpos qvel act ctrl sensordata energy com_height ncon nefc solver_niter`, one row a state, first the initial one |
 //! | linearization, by [`save_transition`] | `A B C D`; the keys of a state; `timestep`; `state_names ctrl_names sensor_names`; `column_origin column_why column_side column_kink` of [A B] and, with `sensor_` before, of [C D] |
 //!
 //! Shapes are those of MuJoCo (`xfrc_applied` is nbody × 6); numbers are `float64`, names unicode arrays. A
@@ -38,9 +38,13 @@ pub const STATE_KEYS: [&str; 9] = [
 ];
 
 /// Keys of our own files that are no part of a state.
-const OTHER_KEYS: [&str; 18] = [
+const OTHER_KEYS: [&str; 22] = [
     "sensordata",
     "energy",
+    "com_height",
+    "ncon",
+    "nefc",
+    "solver_niter",
     "A",
     "B",
     "C",
@@ -191,7 +195,8 @@ pub fn load_ctrl(path: &Path, m: &Model) -> Result<Control, RecordError> {
     }
 }
 
-/// Writes a trajectory: `time` (rows) and `qpos qvel act ctrl sensordata energy` (rows × …).
+/// Writes a trajectory: `time ncon nefc solver_niter` (rows) and `qpos qvel act ctrl sensordata energy com_height`
+/// (rows × …).
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -203,7 +208,11 @@ pub fn save_trajectory(path: &Path, trajectory: &Trajectory) -> Result<(), Recor
         npz.add_array("act", &trajectory.act)?;
         npz.add_array("ctrl", &trajectory.ctrl)?;
         npz.add_array("sensordata", &trajectory.sensordata)?;
-        npz.add_array("energy", &trajectory.energy)
+        npz.add_array("energy", &trajectory.energy)?;
+        npz.add_array("com_height", &trajectory.com_height)?;
+        npz.add_array("ncon", &trajectory.ncon)?;
+        npz.add_array("nefc", &trajectory.nefc)?;
+        npz.add_array("solver_niter", &trajectory.solver_niter)
     })
 }
 

@@ -1,7 +1,11 @@
 //! Many steps under given controls, recorded.
 
+use std::collections::BTreeSet;
+
 use dualstep::forward::{forward, step};
 use dualstep::model::options::enable;
+use dualstep::model::{Integrator, WORLD};
+use dualstep::solver::SolverStatus;
 use dualstep::{Data, Model, StepError};
 use ndarray::{Array1, Array2, s};
 use thiserror::Error;
@@ -68,8 +72,8 @@ pub struct RolloutError {
 }
 
 /// States over time. Row k is the state after k steps: row 0 is the initial state, so n steps give n + 1 rows.
-/// Controls, sensors and energy in a row belong to that state; the controls of the last row are those of the
-/// step before.
+/// Controls, sensors, energy, contacts and what the solver did in a row belong to that state; the controls of the last
+/// row are those of the step before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     /// Simulation time [s] (rows).
@@ -86,6 +90,20 @@ pub struct Trajectory {
     pub sensordata: Array2<f64>,
     /// Potential and kinetic energy \[J\] (rows × 2); zero unless the model's `energy` flag is on.
     pub energy: Array2<f64>,
+    /// Height of the centre of mass of each moving tree, in the order of [`moving_trees`] [m] (rows × trees).
+    pub com_height: Array2<f64>,
+    /// Contacts (rows).
+    pub ncon: Array1<f64>,
+    /// Rows of constraints (rows).
+    pub nefc: Array1<f64>,
+    /// Iterations of the constraint solver (rows).
+    pub solver_niter: Array1<f64>,
+}
+
+/// First bodies of the trees that move relative to the world.
+pub fn moving_trees(m: &Model) -> Vec<usize> {
+    let begins = |b: &usize| m.body_weldid[*b] == *b && m.body_weldid[m.body_parentid[*b]] == WORLD;
+    (1..m.nbody).filter(begins).collect()
 }
 
 impl Trajectory {
@@ -99,6 +117,10 @@ impl Trajectory {
             ctrl: Array2::zeros((rows, m.nu)),
             sensordata: Array2::zeros((rows, m.nsensordata)),
             energy: Array2::zeros((rows, 2)),
+            com_height: Array2::zeros((rows, moving_trees(m).len())),
+            ncon: Array1::zeros(rows),
+            nefc: Array1::zeros(rows),
+            solver_niter: Array1::zeros(rows),
         }
     }
 
@@ -124,9 +146,20 @@ impl Trajectory {
         }
     }
 
+    /// Takes down where the trees are, and what the constraints were at the state.
+    fn write_constraints(&mut self, k: usize, trees: &[usize], d: &Data<f64>) {
+        let heights = trees.iter().map(|b| d.subtree_com[*b].z);
+        self.com_height.row_mut(k).iter_mut().zip(heights).for_each(|(to, z)| *to = z);
+        self.ncon[k] = d.contact.len() as f64;
+        self.nefc[k] = d.efc.nefc as f64;
+        self.solver_niter[k] = d.solver.niter as f64;
+    }
+
     /// Keeps the first `rows` states.
     fn truncate(&mut self, rows: usize) {
-        self.time = self.time.slice(s![..rows]).to_owned();
+        for field in [&mut self.time, &mut self.ncon, &mut self.nefc, &mut self.solver_niter] {
+            *field = field.slice(s![..rows]).to_owned();
+        }
         for field in [
             &mut self.qpos,
             &mut self.qvel,
@@ -134,6 +167,7 @@ impl Trajectory {
             &mut self.ctrl,
             &mut self.sensordata,
             &mut self.energy,
+            &mut self.com_height,
         ] {
             *field = field.slice(s![..rows, ..]).to_owned();
         }
@@ -151,6 +185,10 @@ pub struct Rollout {
     pub trajectory: Trajectory,
     /// Why it ended early.
     pub failure: Option<RolloutError>,
+    /// States at which the constraint solver ended before it was at the minimum.
+    pub not_converged: usize,
+    /// Pairs of geoms that came close enough to touch, and that have no collider.
+    pub without_collider: Vec<[usize; 2]>,
 }
 
 /// Steps `n` times from the state of `d`; `after_step` sees every state that a step gave.
@@ -164,30 +202,80 @@ pub fn rollout(
     control: &Control,
     mut after_step: impl FnMut(usize, &Data<f64>),
 ) -> Rollout {
-    let mut trajectory = Trajectory::new(m, n + 1);
+    let mut log = Log::new(m, n + 1);
     for k in 0..n {
         control.apply(k, &mut d.ctrl);
-        trajectory.write_state(k, d);
+        log.trajectory.write_state(k, d);
         let time = d.time;
-        if let Err(source) = step(m, d) {
-            return stop(trajectory, RolloutError { step: k, time, source });
+        if let Err(source) = log.step(k, m, d) {
+            return log.stop(RolloutError { step: k, time, source });
         }
-        trajectory.write_outputs(k, m, d);
+        log.trajectory.write_outputs(k, m, d);
         after_step(k, d);
     }
-    // sensors and energy of the last state
-    trajectory.write_state(n, d);
+    // sensors, energy and constraints of the last state
+    log.trajectory.write_state(n, d);
     if let Err(source) = forward(m, d) {
-        return stop(trajectory, RolloutError { step: n, time: d.time, source });
+        return log.stop(RolloutError { step: n, time: d.time, source });
     }
-    trajectory.write_outputs(n, m, d);
-    Rollout { trajectory, failure: None }
+    log.trajectory.write_outputs(n, m, d);
+    log.write_constraints(n, d);
+    log.finish(None)
 }
 
-/// Keeps the states up to the one whose step failed.
-fn stop(mut trajectory: Trajectory, failure: RolloutError) -> Rollout {
-    trajectory.truncate(failure.step + 1);
-    Rollout { trajectory, failure: Some(failure) }
+/// What is taken down on the way.
+struct Log {
+    trajectory: Trajectory,
+    trees: Vec<usize>,
+    not_converged: usize,
+    without_collider: BTreeSet<[usize; 2]>,
+}
+
+impl Log {
+    fn new(m: &Model, rows: usize) -> Self {
+        Self {
+            trajectory: Trajectory::new(m, rows),
+            trees: moving_trees(m),
+            not_converged: 0,
+            without_collider: BTreeSet::new(),
+        }
+    }
+
+    /// Steps, and takes down the constraints of the state before.
+    fn step(&mut self, k: usize, m: &Model, d: &mut Data<f64>) -> Result<(), StepError> {
+        // RK4 leaves the contacts of its last stage behind
+        let stages = m.opt.integrator == Integrator::RK4;
+        if stages {
+            forward(m, d)?;
+            self.write_constraints(k, d);
+        }
+        step(m, d)?;
+        if !stages {
+            self.write_constraints(k, d);
+        }
+        Ok(())
+    }
+
+    fn write_constraints(&mut self, k: usize, d: &Data<f64>) {
+        self.trajectory.write_constraints(k, &self.trees, d);
+        // no improvement: as good as rounding lets it be
+        let status = d.solver.status;
+        let good = status.is_converged() || status == SolverStatus::NoImprovement;
+        self.not_converged += usize::from(!good);
+        self.without_collider.extend(d.without_collider());
+    }
+
+    /// Keeps the states up to the one whose step failed.
+    fn stop(mut self, failure: RolloutError) -> Rollout {
+        self.trajectory.truncate(failure.step + 1);
+        self.finish(Some(failure))
+    }
+
+    fn finish(self, failure: Option<RolloutError>) -> Rollout {
+        let Self { trajectory, not_converged, without_collider, .. } = self;
+        let without_collider = without_collider.into_iter().collect();
+        Rollout { trajectory, failure, not_converged, without_collider }
+    }
 }
 
 #[cfg(test)]
@@ -211,7 +299,7 @@ mod tests {
         let mut d = Data::new(&m);
         let control = Control::Sequence(ndarray::array![[2.0], [0.0]]);
         control.check(&m).unwrap();
-        let Rollout { trajectory: t, failure } = rollout(&m, &mut d, 3, &control, |_, _| {});
+        let Rollout { trajectory: t, failure, .. } = rollout(&m, &mut d, 3, &control, |_, _| {});
         assert!(failure.is_none());
         assert_eq!(t.rows(), 4);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
@@ -231,7 +319,7 @@ mod tests {
         let m = load_model_str(RAIL, "rail.xml", std::path::Path::new(".")).unwrap();
         let mut d = Data::new(&m);
         let control = Control::Sequence(ndarray::array![[0.0], [f64::NAN]]);
-        let Rollout { trajectory, failure } = rollout(&m, &mut d, 5, &control, |_, _| {});
+        let Rollout { trajectory, failure, .. } = rollout(&m, &mut d, 5, &control, |_, _| {});
         assert_eq!(failure.unwrap().step, 1);
         assert_eq!(trajectory.rows(), 2);
     }
@@ -241,5 +329,29 @@ mod tests {
         let m = load_model_str(RAIL, "rail.xml", std::path::Path::new(".")).unwrap();
         let error = Control::Constant(vec![1.0, 2.0]).check(&m).unwrap_err();
         assert_eq!(error.to_string(), "the model has 1 controls, found 2");
+    }
+
+    // a ball that drops on the floor, under an integrator with stages and one without
+    #[test]
+    fn contacts_and_heights_belong_to_their_states() {
+        let text = r#"<mujoco><option timestep="0.01"/><worldbody><geom type="plane" size="1 1 1"/>
+            <body pos="0 0 0.15"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"#;
+        for integrator in [Integrator::Euler, Integrator::RK4] {
+            let mut m = load_model_str(text, "ball.xml", std::path::Path::new(".")).unwrap();
+            m.opt.integrator = integrator;
+            assert_eq!(moving_trees(&m), [1]);
+            let mut d = Data::new(&m);
+            let run = rollout(&m, &mut d, 60, &Control::Hold, |_, _| {});
+            let t = &run.trajectory;
+            assert!(run.failure.is_none() && run.not_converged == 0);
+            assert!(run.without_collider.is_empty());
+            for k in 0..t.rows() {
+                let height = t.qpos[[k, 2]];
+                assert!((t.com_height[[k, 0]] - height).abs() < 1e-15);
+                assert_eq!(t.ncon[k] > 0.0, height < 0.1, "row {k}: {height}");
+                assert_eq!(t.nefc[k], 4.0 * t.ncon[k]);
+            }
+            assert!(t.ncon[0] == 0.0 && t.ncon[60] == 1.0 && t.solver_niter[60] <= 2.0);
+        }
     }
 }

@@ -130,6 +130,37 @@ fn simulate_records_and_plots() {
     assert_eq!(cli.run(&["simulate", "cart.xml", "--ctrl", "t.npz"]).0, 0);
 }
 
+const BALL: &str = r#"<mujoco model="ball">
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body name="ball" pos="0 0 0.2"><freejoint/><geom size="0.1"/></body>
+  </worldbody>
+</mujoco>
+"#;
+
+#[test]
+fn simulate_shows_contacts() {
+    let cli = Cli::new("contacts");
+    cli.write("ball.xml", BALL);
+    let args = ["simulate", "ball.xml", "--duration", "1", "--plot", "b.svg", "--out", "b.npz"];
+    let (code, out, err) = cli.run(&args);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("mass of ball") && out.contains("0 → 1, 1 at most"), "{out}");
+    assert!(out.contains("converged at every state") && !out.contains("not simulated"), "{out}");
+    let svg = std::fs::read_to_string(cli.folder.join("b.svg")).unwrap();
+    for title in ["height of mass [m]", "energy [J]", "constraints", "solver"] {
+        assert!(svg.contains(title), "{title}");
+    }
+    let (code, out, _) = cli.run(&["simulate", "ball.xml", "--state", "b.npz", "--json"]);
+    assert_eq!(code, 0);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let found = &value["constraints"];
+    assert_eq!(found["contacts"]["first"], 1.0);
+    assert_eq!(found["not_converged"], 0);
+    let height = found["com_height"][0]["last"].as_f64().unwrap();
+    assert!((0.099..0.1).contains(&height), "{height}");
+}
+
 #[test]
 fn wrong_states_and_controls_are_named() {
     let cli = Cli::new("wrong");

@@ -62,6 +62,18 @@ fn millard_2013() {
     check("2013-millard-muscle", &small);
 }
 
+#[test]
+fn todorov_2014() {
+    let small = [
+        ("sample_s = 0.1", "sample_s = 0.2"),
+        ("starts = 10", "starts = 2"),
+        ("softness = [0.3, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001]", "softness = [0.3, 0.01]"),
+        ("batches = 41", "batches = 3"),
+        ("batch_s = 0.0005", "batch_s = 0.0002"),
+    ];
+    check("2014-todorov-convex-contact", &small);
+}
+
 // pages show what was found: the same numbers, and the verdicts that follow from them
 #[test]
 fn pages_show_what_is_kept() {

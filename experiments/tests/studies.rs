@@ -111,6 +111,96 @@ fn second_derivatives_leave_the_third_order() {
     }
 }
 
+#[test]
+fn solvers_find_one_minimum() {
+    let findings = run("solver-convergence", &[("iterations = 300", "iterations = 200")]);
+    let reached = |scene, solver| findings.get("iterations until reached", scene, solver).unwrap();
+    for scene in ["box_pile", "humanoid", "sliding_blocks", "braced_frame", "limited_arm"] {
+        assert!(reached(scene, "Newton") <= 6.0, "{scene}");
+        assert!(reached(scene, "CG") >= reached(scene, "Newton"), "{scene}");
+        assert!(reached(scene, "PGS, dual cost") <= 200.0, "{scene}");
+        check(&findings, "distance from Newton's acceleration", scene, "CG", 0.0, 1e-4);
+        check(&findings, "distance from Newton's acceleration", scene, "PGS", 0.0, 1e-4);
+    }
+    // all rows active from the start: one quadratic piece, within the bound of CG
+    assert_eq!(reached("braced_frame", "Newton"), 1.0);
+    let bound = findings.get("scene", "braced_frame", "bound of CG").unwrap();
+    assert!(reached("braced_frame", "CG") <= bound);
+}
+
+#[test]
+fn stacks_rest_where_theory_says() {
+    let small = [
+        ("settle_s = 3", "settle_s = 2"),
+        ("drift_s = 10", "drift_s = 1"),
+        ("samples = 40", "samples = 2"),
+        ("heights = [1, 2, 4, 8, 16]", "heights = [1, 8]"),
+    ];
+    let findings = run("contact-stack", &small);
+    let cases = ["default", "elliptic", "pyramidal, μ = 0.5", "τ = 0.01", "hard", "soft", "direct"];
+    for case in cases {
+        check(&findings, "penetration", case, "largest relative error of all", 0.0, 1e-6);
+        check(&findings, "penetration", case, "contacts of a face", 4.0, 0.0);
+    }
+    check(&findings, "drift of the topmost box", "Newton", "sideways [m]", 0.0, 1e-12);
+    let count = |n, solver| findings.get("iterations per step, boxes", n, solver).unwrap();
+    assert!(count("8", "Newton, warm") < 2.0);
+    assert!(count("8", "CG, cold") > 4.0 * count("1", "CG, cold"));
+    assert!(count("8", "PGS, warm") < 0.7 * count("8", "PGS, cold"));
+}
+
+#[test]
+fn blocks_stick_creep_and_slip_as_their_cones_say() {
+    let small = [
+        ("halvings = 20", "halvings = 12"),
+        ("directions = 13", "directions = 2"),
+        ("slopes = 13", "slopes = 4"),
+        ("impratios = [1.0, 3.0, 10.0, 30.0, 100.0]", "impratios = [1.0, 10.0]"),
+    ];
+    let findings = run("friction-cone", &small);
+    for cone in ["elliptic", "pyramidal"] {
+        for axis in ["axis", "diagonal"] {
+            let theory = findings.get("angle of slip [°]", cone, &format!("{axis}, theory"));
+            check(&findings, "angle of slip [°]", cone, axis, theory.unwrap(), 0.1);
+        }
+        check(
+            &findings,
+            "angle of slip [°]",
+            cone,
+            "axis, impratio 10",
+            0.6_f64.atan().to_degrees(),
+            0.2,
+        );
+        for ratio in ["1", "10"] {
+            let theory = findings.get("creep [mm/s], impratio", ratio, &format!("{cone}, theory"));
+            let theory = theory.unwrap();
+            check(&findings, "creep [mm/s], impratio", ratio, cone, theory, 1e-6 * theory);
+        }
+    }
+}
+
+#[test]
+fn smoothness_of_a_contact_decides_the_order() {
+    let small = [
+        ("starts = 32", "starts = 16"),
+        (", 2048, 4096]", "]"),
+        ("fit_steps = [128, 2048]", "fit_steps = [128, 1024]"),
+    ];
+    let findings = run("impact-order", &small);
+    for integrator in ["Euler", "RK4"] {
+        for law in ["damped", "spring"] {
+            let theory = findings.get("order", &format!("{integrator}, theory"), law).unwrap();
+            check(&findings, "order", integrator, law, theory, 0.3);
+        }
+        // at least: on the symmetric path of an undamped impact errors cancel
+        for law in ["spline crossed", "spline entered"] {
+            let theory = findings.get("order", &format!("{integrator}, theory"), law).unwrap();
+            let found = findings.get("order", integrator, law).unwrap();
+            assert!(found > theory - 0.3, "{integrator}, {law}: {found}, at least {theory}");
+        }
+    }
+}
+
 // what is committed was found with the configuration that is committed
 #[test]
 fn results_belong_to_their_configurations() {

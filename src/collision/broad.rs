@@ -29,7 +29,10 @@ pub(crate) struct BroadPhase {
 impl BroadPhase {
     /// Memory for a model.
     pub(crate) fn new(m: &Model) -> Self {
-        Self { bounds: Vec::with_capacity(m.nbody), pair: Vec::with_capacity(2 * pairs_of(m.nbody)) }
+        Self {
+            bounds: Vec::with_capacity(m.nbody),
+            pair: Vec::with_capacity(2 * pairs_of(m.nbody)),
+        }
     }
 }
 

@@ -93,13 +93,7 @@ impl Bend {
 }
 
 /// ∂J/∂q_l · u of a row.
-fn rate(
-    m: &Model,
-    d: &Data<f64>,
-    bend: &Bend,
-    (columns, l): (&[usize], usize),
-    u: &[f64],
-) -> f64 {
+fn rate(m: &Model, d: &Data<f64>, bend: &Bend, (columns, l): (&[usize], usize), u: &[f64]) -> f64 {
     match bend {
         Bend::None => 0.0,
         _ => (0..columns.len()).map(|k| bend.entry(m, d, columns, k, l) * u[columns[k]]).sum(),

@@ -9,6 +9,8 @@ pub mod carpentier_2018;
 pub mod featherstone_2008;
 #[path = "../../../papers/2013-millard-muscle/repro.rs"]
 pub mod millard_2013;
+#[path = "../../../papers/2014-todorov-convex-contact/repro.rs"]
+pub mod todorov_2014;
 pub mod trees;
 
 use std::fmt::Write as _;
@@ -36,8 +38,8 @@ pub struct Paper {
 }
 
 /// All papers.
-pub const PAPERS: [Paper; 3] =
-    [featherstone_2008::PAPER, millard_2013::PAPER, carpentier_2018::PAPER];
+pub const PAPERS: [Paper; 4] =
+    [featherstone_2008::PAPER, millard_2013::PAPER, todorov_2014::PAPER, carpentier_2018::PAPER];
 
 /// The paper of that name.
 pub fn find(slug: &str) -> Option<&'static Paper> {

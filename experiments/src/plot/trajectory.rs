@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::{
     Area, COLORS, FAINT, INK, PX, PlotError, UPX, extent, font, message, number, padded, picture,
 };
-use crate::rollout::Trajectory;
+use crate::rollout::{Trajectory, moving_trees};
 
 /// Curves of one quantity over a common time axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +33,9 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
-/// Panels of a trajectory: translations, angles, orientations, velocities, activations, controls, energy,
-/// sensors by unit; those that the model has. Orientations are shown as quaternions, which do not jump.
+/// Panels of a trajectory: translations, angles, orientations, velocities, activations, controls, heights of the centres
+/// of mass of the moving trees, energy, contacts and rows, iterations of the constraint solver, sensors by unit; those
+/// that the model has. Orientations are shown as quaternions, which do not jump.
 pub fn panels(m: &Model, t: &Trajectory) -> Vec<Panel> {
     let mut panels = Panels(Vec::new());
     let dofs = dof_names(m);
@@ -51,10 +52,19 @@ pub fn panels(m: &Model, t: &Trajectory) -> Vec<Panel> {
     for (i, name) in ctrl_names(m).iter().enumerate() {
         panels.add("control", "", name, t.ctrl.column(i).to_vec());
     }
+    for (i, body) in moving_trees(m).into_iter().enumerate() {
+        let name = object_name(&m.names.body, body, "body");
+        panels.add("height of mass", "m", &name, t.com_height.column(i).to_vec());
+    }
     let (potential, kinetic) = (t.energy.column(0), t.energy.column(1));
     panels.add("energy", "J", "potential", potential.to_vec());
     panels.add("energy", "J", "kinetic", kinetic.to_vec());
     panels.add("energy", "J", "total", (&potential + &kinetic).to_vec());
+    if t.nefc.iter().chain(&t.ncon).any(|n| *n > 0.0) {
+        panels.add("constraints", "", "contacts", t.ncon.to_vec());
+        panels.add("constraints", "", "rows", t.nefc.to_vec());
+        panels.add("solver", "", "iterations", t.solver_niter.to_vec());
+    }
     let sensors = sensor_names(m);
     for i in 0..m.nsensor {
         for k in m.sensor_adr[i]..m.sensor_adr[i] + m.sensor_dim[i] {

@@ -24,7 +24,6 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::coverage::left_out;
 use crate::plot::PlotError;
 
 pub use provenance::Provenance;
@@ -117,7 +116,7 @@ impl Subject {
             source,
             file_sha256: hex(Sha256::new().chain_update(file)),
             model_sha256: model_hash(m),
-            left_out: left_out(m),
+            left_out: m.unsupported.clone(),
             report,
             timings: timings(m, options.seed),
         }

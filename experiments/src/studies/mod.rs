@@ -1,4 +1,4 @@
-//! Experiments on convergence: each is a configuration, a function, and a result that is kept.
+//! Experiments on convergence and contact: each is a configuration, a function, and a result that is kept.
 //!
 //! | study | what it shows |
 //! |---|---|
@@ -8,16 +8,24 @@
 //! | [`manifold_drift`] | quaternions stay unit, momenta stay |
 //! | [`linearization_error`] | what A leaves out is of second order |
 //! | [`second_order`] | with the second derivative, it is of third order |
+//! | [`solver_convergence`] | Newton, CG and PGS find one minimum, at very different rates |
+//! | [`contact_stack`] | penetration is what `solref` and `solimp` say; nothing drifts |
+//! | [`friction_cone`] | where the cones stick, creep and slip |
+//! | [`impact_order`] | the smoothness of a contact decides the order of an integrator |
 //!
 //! `dualstep experiment <name>` runs one. Its configuration, `experiments/configs/<name>.toml`, is built in.
 
+pub mod contact_stack;
 pub mod energy_drift;
 pub mod fd_vcurve;
+pub mod friction_cone;
+pub mod impact_order;
 pub mod integrator_order;
 pub mod linearization_error;
 pub mod manifold_drift;
 pub mod models;
 pub mod second_order;
+pub mod solver_convergence;
 
 use std::time::Instant;
 
@@ -51,13 +59,17 @@ pub struct Study {
 }
 
 /// All studies.
-pub const STUDIES: [Study; 6] = [
+pub const STUDIES: [Study; 10] = [
     fd_vcurve::STUDY,
     integrator_order::STUDY,
     energy_drift::STUDY,
     manifold_drift::STUDY,
     linearization_error::STUDY,
     second_order::STUDY,
+    solver_convergence::STUDY,
+    contact_stack::STUDY,
+    friction_cone::STUDY,
+    impact_order::STUDY,
 ];
 
 /// The study of that name.

@@ -16,7 +16,7 @@ macro_rules! built_in {
 }
 
 /// Names and texts of the models that are built in.
-const BUILT_IN: [(&str, &str); 13] = built_in![
+const BUILT_IN: [(&str, &str); 17] = built_in![
     "validation/models" / "actuator_dynamics",
     "validation/models" / "chain_nonparallel",
     "validation/models" / "free_bodies",
@@ -25,9 +25,13 @@ const BUILT_IN: [(&str, &str); 13] = built_in![
     "validation/models" / "joint_anchors_balls",
     "validation/models" / "passive_forces",
     "experiments/models" / "ball_chain",
+    "experiments/models" / "box_pile",
+    "experiments/models" / "braced_frame",
     "experiments/models" / "double_pendulum",
     "experiments/models" / "floating_chain",
     "experiments/models" / "free_body",
+    "experiments/models" / "limited_arm",
+    "experiments/models" / "sliding_blocks",
     "experiments/models" / "spring_chain",
     "experiments/models" / "stiff_chain",
 ];

@@ -7,7 +7,6 @@ use clap::Args;
 use dualstep::Model;
 use dualstep::model::options::{Options, disable};
 use dualstep::model::{Cone, FrictionModel, Integrator};
-use dualstep_experiments::coverage;
 use dualstep_experiments::tree_view::{TreeLine, tree};
 use serde_json::{Value, json};
 
@@ -57,11 +56,10 @@ fn print(m: &Model, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "  {DIM}{name:<12}{DIM:#} {value}")?;
     }
     writeln!(out, "\n{BOLD}Not simulated yet{BOLD:#}")?;
-    let missing = coverage::left_out(m);
-    if missing.is_empty() {
+    if m.unsupported.is_empty() {
         writeln!(out, "  {GREEN}nothing: all of the model is covered{GREEN:#}")?;
     }
-    for sentence in missing {
+    for sentence in &m.unsupported {
         writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
     }
     Ok(())
@@ -226,6 +224,6 @@ fn json(m: &Model) -> Value {
             "sensor": m.names.sensor,
             "key": m.names.key,
         },
-        "unsupported": coverage::left_out(m),
+        "unsupported": m.unsupported,
     })
 }

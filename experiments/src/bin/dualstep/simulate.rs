@@ -1,5 +1,6 @@
 //! `dualstep simulate`: step a model, record and plot what happens.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -7,23 +8,25 @@ use std::time::Instant;
 use clap::Args;
 use dualstep::Model;
 use dualstep::model::options::enable;
+use dualstep_derivatives::tangent::object_name;
+use dualstep_experiments::plot;
 use dualstep_experiments::record::{load_ctrl, save_trajectory};
-use dualstep_experiments::rollout::{Control, Rollout, Trajectory, rollout};
-use dualstep_experiments::{coverage, plot};
+use dualstep_experiments::rollout::{Control, Rollout, Trajectory, moving_trees, rollout};
+use ndarray::Array1;
 use serde_json::json;
 
 use crate::failure::{Exit, Failure};
 use crate::model_args::{self, OptionArgs, StateArgs, positive};
 use crate::style::{self, BOLD, DIM, GREEN, YELLOW};
 
-/// Step a model; record and plot its states, energy and sensors
+/// Step a model; record and plot its states, energy, contacts and sensors
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// MJCF file
     model: PathBuf,
     /// Duration in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, visible_alias = "duration", value_name = "SECONDS", default_value = "1", value_parser = positive, allow_negative_numbers = true)]
     time: f64,
     #[command(flatten)]
     state: StateArgs,
@@ -31,8 +34,8 @@ pub(crate) struct Arguments {
     /// (nu numbers, or one row a step; the last row stays) [default: those of the initial state]
     #[arg(long, value_name = "FILE.npz|NUMBERS", allow_hyphen_values = true)]
     ctrl: Option<String>,
-    /// Write the trajectory: keys time qpos qvel act ctrl sensordata energy; row k holds the state
-    /// after k steps, row 0 the initial one
+    /// Write the trajectory: keys time qpos qvel act ctrl sensordata energy com_height ncon nefc
+    /// solver_niter; row k holds the state after k steps, row 0 the initial one
     #[arg(long, value_name = "FILE.npz")]
     out: Option<PathBuf>,
     /// Plot the trajectory
@@ -48,6 +51,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   dualstep simulate arm.xml --time 2 --plot arm.svg
+  dualstep simulate humanoid.xml --duration 5 --plot fall.svg     (heights, contacts, solver iterations)
   dualstep simulate arm.xml --keyframe home --ctrl 0.1,0,-0.3 --out arm.npz
   dualstep simulate arm.xml --ctrl controls.npz --integrator implicitfast --timestep 0.001
   dualstep linearize arm.xml --state arm.npz     (at the end of that trajectory)
@@ -73,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
 
     let bar = style::progress(steps as u64, "steps");
     let begin = Instant::now();
-    let Rollout { trajectory, failure } = rollout(&m, &mut d, steps, &control, |k, _| {
+    let run = rollout(&m, &mut d, steps, &control, |k, _| {
         if k % 64 == 0 {
             bar.set_position(k as u64);
         }
@@ -82,17 +86,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     bar.finish_and_clear();
 
     if let Some(path) = &arguments.out {
-        save_trajectory(path, &trajectory)?;
+        save_trajectory(path, &run.trajectory)?;
     }
     if let Some(path) = &arguments.plot {
-        draw(path, arguments, &m, &trajectory)?;
+        draw(path, arguments, &m, &run.trajectory)?;
     }
     if arguments.json {
-        print_json(&m, &trajectory, seconds, failure.is_none(), out)?;
+        print_json(&m, &run, seconds, out)?;
     } else {
-        print(arguments, &m, &trajectory, seconds, out)?;
+        print(arguments, &m, &run, seconds, out)?;
     }
-    match failure {
+    match run.failure {
         None => Ok(Exit::Success),
         Some(error) => {
             Err(Failure::run(&error, "try a smaller --timestep, or an implicit --integrator"))
@@ -140,17 +144,18 @@ fn draw(path: &Path, arguments: &Arguments, m: &Model, t: &Trajectory) -> Result
 fn print(
     arguments: &Arguments,
     m: &Model,
-    t: &Trajectory,
+    run: &Rollout,
     seconds: f64,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let t = &run.trajectory;
     let row = |out: &mut dyn Write, name: &str, value: String| {
         writeln!(out, "  {DIM}{name:<10}{DIM:#} {value}")
     };
     let last = t.rows() - 1;
     let simulated = t.time[last] - t.time[0];
     writeln!(out, "{BOLD}{}{BOLD:#}  from {}", m.name, arguments.state.describe())?;
-    for sentence in coverage::left_out(m) {
+    for sentence in left_out(m, run) {
         writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
     }
     let integrator = crate::info::integrator(m.opt.integrator);
@@ -178,29 +183,28 @@ fn print(
             style::number(t.energy[[last, 1]]),
         ),
     )?;
+    for (name, value) in constraints_in_words(m, run) {
+        row(out, name, value)?;
+    }
     for path in arguments.out.iter().chain(&arguments.plot) {
         row(out, "written", format!("{GREEN}{}{GREEN:#}", path.display()))?;
     }
     Ok(())
 }
 
-fn print_json(
-    m: &Model,
-    t: &Trajectory,
-    seconds: f64,
-    completed: bool,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn print_json(m: &Model, run: &Rollout, seconds: f64, out: &mut dyn Write) -> Result<(), Failure> {
+    let t = &run.trajectory;
     let last = t.rows() - 1;
     let value = json!({
         "model": m.name,
-        "completed": completed,
+        "completed": run.failure.is_none(),
         "steps": last,
         "timestep": m.opt.timestep,
         "integrator": crate::info::integrator(m.opt.integrator),
         "seconds": seconds,
-        "left_out": coverage::left_out(m),
+        "left_out": left_out(m, run),
         "energy": {"first": t.energy.row(0).to_vec(), "last": t.energy.row(last).to_vec()},
+        "constraints": constraints_json(m, run),
         "last": {
             "time": t.time[last],
             "qpos": t.qpos.row(last).to_vec(),
@@ -211,4 +215,89 @@ fn print_json(
     });
     writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     Ok(())
+}
+
+/// What the simulation left out, in sentences: what the loader noticed, and pairs of shapes that cannot collide.
+fn left_out(m: &Model, run: &Rollout) -> Vec<String> {
+    let mut sentences = m.unsupported.clone();
+    let shapes: BTreeSet<String> = run
+        .without_collider
+        .iter()
+        .map(|pair| format!("{:?}–{:?}", m.geom_type[pair[0]], m.geom_type[pair[1]]))
+        .collect();
+    if !shapes.is_empty() {
+        let shapes = shapes.into_iter().collect::<Vec<_>>().join(", ");
+        let n = run.without_collider.len();
+        sentences.push(format!(
+            "geoms came close without a collider for their shapes: {shapes} (pairs: {n})"
+        ));
+    }
+    sentences
+}
+
+/// First, largest and last number.
+fn first_most_last(values: &Array1<f64>) -> [f64; 3] {
+    let most = values.iter().fold(0.0_f64, |most, x| most.max(*x));
+    [values[0], most, values[values.len() - 1]]
+}
+
+/// Mean and largest number of iterations, over the states that have rows.
+fn iterations(t: &Trajectory) -> [f64; 2] {
+    let solved = t.nefc.iter().filter(|n| **n > 0.0).count();
+    [t.solver_niter.sum() / solved.max(1) as f64, first_most_last(&t.solver_niter)[1]]
+}
+
+/// Heights of the trees, contacts, and the solver; nothing about what the model does not have.
+fn constraints_in_words(m: &Model, run: &Rollout) -> Vec<(&'static str, String)> {
+    let t = &run.trajectory;
+    let last = t.rows() - 1;
+    let mut rows = Vec::new();
+    for (i, body) in moving_trees(m).into_iter().enumerate().take(SHOWN_TREES) {
+        let name = object_name(&m.names.body, body, "body");
+        let z = |k: usize| style::number(t.com_height[[k, i]]);
+        rows.push(("height", format!("{} m → {} m {DIM}(mass of {name}){DIM:#}", z(0), z(last))));
+    }
+    if first_most_last(&t.nefc)[1] + first_most_last(&t.ncon)[1] > 0.0 {
+        let [[first, most, last], [.., rows_most, rows_last]] =
+            [&t.ncon, &t.nefc].map(first_most_last);
+        rows.push((
+            "contacts",
+            format!("{first} → {last}, {most} at most {DIM}(rows of constraints: {rows_last}, {rows_most} at most){DIM:#}"),
+        ));
+        let [mean, most] = iterations(t);
+        let unfinished = match run.not_converged {
+            0 => format!("{DIM}(converged at every state){DIM:#}"),
+            n => format!("{YELLOW}({n} states not converged){YELLOW:#}"),
+        };
+        rows.push((
+            "solver",
+            format!("{mean:.1} iterations on average, {most} at most {unfinished}"),
+        ));
+    }
+    rows
+}
+
+/// Trees whose height is printed at most.
+const SHOWN_TREES: usize = 6;
+
+fn constraints_json(m: &Model, run: &Rollout) -> serde_json::Value {
+    let t = &run.trajectory;
+    let last = t.rows() - 1;
+    let height = |(i, body): (usize, usize)| {
+        let name = object_name(&m.names.body, body, "body");
+        json!({"body": name, "first": t.com_height[[0, i]], "last": t.com_height[[last, i]]})
+    };
+    let [mean, most] = iterations(t);
+    let counts = |values: &Array1<f64>| {
+        let [first, most, last] = first_most_last(values);
+        json!({"first": first, "most": most, "last": last})
+    };
+    json!({
+        "com_height": moving_trees(m).into_iter().enumerate().map(height).collect::<Vec<_>>(),
+        "contacts": counts(&t.ncon),
+        "rows": counts(&t.nefc),
+        "solver_iterations": {"mean": mean, "most": most},
+        "not_converged": run.not_converged,
+        "without_collider": run.without_collider,
+    })
 }

@@ -13,7 +13,6 @@ use dualstep_derivatives::{
     DerivativeConfig, FdConfig, FdSteps, Method, Origin, Reason, Side, Transition, TransitionError,
     TransitionWorkspace, mjd_transition_into,
 };
-use dualstep_experiments::coverage;
 use dualstep_experiments::linear::{
     Controllability, Eigenvalue, RANK_TOLERANCE, controllability, eigenvalues,
 };
@@ -282,7 +281,7 @@ fn print(
     };
     let origin = if arguments.model.is_some() { "" } else { " (built in)" };
     writeln!(out, "{BOLD}{}{BOLD:#}{origin}  at {}\n", m.name, arguments.state.describe())?;
-    for sentence in coverage::left_out(m) {
+    for sentence in &m.unsupported {
         writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
     }
     let (nx, nu, ns) = (t.A.nrows(), m.nu, m.nsensordata);
@@ -477,7 +476,7 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
         "seconds": results.seconds,
         "checks": checks,
         "one_sided": one_sided,
-        "left_out": coverage::left_out(m),
+        "left_out": m.unsupported,
         "eigenvalues": eigenvalues,
         "spectral_radius": results.eigenvalues.first().map(|x| x.magnitude()),
         "controllability": {"rank": c.rank, "of": c.size},

@@ -7,7 +7,6 @@ use std::time::Instant;
 use dualstep::{Data, Model};
 use dualstep_derivatives::trajectory::linearize_trajectory_into;
 use dualstep_derivatives::{DerivativeConfig, Knot, TrajectoryWorkspace, Transition};
-use dualstep_experiments::coverage;
 use dualstep_experiments::linear::eigenvalues;
 use dualstep_experiments::record::{load_trajectory, save_linearizations};
 use dualstep_experiments::rollout::Trajectory;
@@ -51,7 +50,7 @@ pub(super) fn run(
             "model": m.name,
             "knots": knots.len(),
             "seconds": seconds,
-            "left_out": coverage::left_out(m),
+            "left_out": m.unsupported,
             "spectral_radius": radii,
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
@@ -91,7 +90,7 @@ fn print(
     };
     let (rows, time) = (trajectory.rows(), &trajectory.time);
     writeln!(out, "{BOLD}{}{BOLD:#}  at {rows} states of a trajectory\n", m.name)?;
-    for sentence in coverage::left_out(m) {
+    for sentence in &m.unsupported {
         writeln!(out, "  {YELLOW}!{YELLOW:#} {sentence}")?;
     }
     let (Some(first), Some(t)) = (time.first(), transitions.first()) else {
