@@ -3,11 +3,11 @@
 use nalgebra::{Matrix3, Vector3};
 
 use crate::collision::{Collision, Contact};
-use crate::constraint::{Efc, row_capacity};
+use crate::constraint::{Efc, max_rows, row_capacity};
 use crate::integrate::{KeptFactor, Rk4Scratch};
 use crate::linalg::implicit_solve::ImplicitSolve;
 use crate::math::{Quat, SpatialInertia, SpatialVec};
-use crate::model::{Integrator, Model};
+use crate::model::{Integrator, LimitModel, Model};
 use crate::scalar::Scalar;
 use crate::smooth::qderiv::QDeriv;
 use crate::solver::{SolverStats, SolverWorkspace};
@@ -105,6 +105,8 @@ pub struct Data<T: Scalar> {
     // ---- position dependent: written by collision, constraint::make_constraint
     /// Contacts.
     pub contact: Vec<Contact<T>>,
+    /// Limits and equalities that are penalties, if the options say so: written by constraint::make_penalty.
+    pub penalty: Efc<T>,
     /// Rows of all constraints. Velocities and reference accelerations come with the velocity stage, forces and
     /// states with the solver.
     pub efc: Efc<T>,
@@ -214,6 +216,7 @@ impl<T: Scalar> Data<T> {
         let needs_qDeriv = m.opt.integrator.needs_qDeriv();
         let rk4 = m.opt.integrator == Integrator::RK4;
         let (ncon, rows) = row_capacity(m);
+        let penalty = m.opt.limits == LimitModel::Penalty;
         let solver = Box::new(SolverWorkspace::new(m, rows));
         let mut d = Self {
             time: T::zero(),
@@ -253,6 +256,7 @@ impl<T: Scalar> Data<T> {
             qLDiagInv: s(m.nv),
             singular: None,
             contact: Vec::with_capacity(ncon),
+            penalty: Efc::new(m.nv, if penalty { max_rows(m, 0) } else { 0 }),
             efc: Efc::new(m.nv, rows),
             ten_velocity: s(m.ntendon),
             actuator_velocity: s(m.nactuator),

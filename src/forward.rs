@@ -1,7 +1,7 @@
 //! The pipeline: lists of calls.
 
 use crate::collision::{Contact, collision};
-use crate::constraint::{Efc, make_constraint, reference_constraint};
+use crate::constraint::{Efc, make_constraint, make_penalty, penalty_force, reference_constraint};
 use crate::data::Data;
 use crate::energy::{energy_pos, energy_vel};
 use crate::integrate::{
@@ -50,6 +50,9 @@ fn contacts_and_rows<T: Scalar>(m: &Model, d: &mut Data<T>) {
     make_constraint(m, d, &mut contact, &mut efc);
     d.contact = contact;
     d.efc = efc;
+    let mut penalty = std::mem::take(&mut d.penalty);
+    make_penalty(m, d, &mut penalty);
+    d.penalty = penalty;
 }
 
 /// Everything that depends on velocity: velocities, passive and bias forces, reference accelerations of constraints.
@@ -59,6 +62,7 @@ pub fn fwd_velocity<T: Scalar>(m: &Model, d: &mut Data<T>) {
     smooth::actuator_tendon_velocity(m, d);
     smooth::com_vel(m, d);
     smooth::passive(m, d);
+    penalty_force(m, d);
     reference(m, d);
     smooth::rne(m, d);
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use dualstep::constraint::{EfcState, EfcType, contact_force};
 use dualstep::forward::{forward, step};
 use dualstep::inverse::compare_forward_inverse;
-use dualstep::model::{Cone, SolverType};
+use dualstep::model::{Cone, LimitModel, SolverType};
 use dualstep::{Data, Model, Scalar, energy};
 use dualstep_derivatives::tangent::{State, ndx};
 use dualstep_derivatives::{DerivativeConfig, Method, Origin, mjd_transition};
@@ -267,4 +267,49 @@ fn a_distance_constraint_holds_its_length() {
         lowest = lowest.min(d.qpos[2]);
     }
     assert!(lowest < -0.49, "it swings down to {lowest}");
+}
+
+// a mass on a rail, beyond the end of its range, by hand: k = 1/τ², b = 2ζ/τ, and a limit does not pull
+#[test]
+fn limits_and_equalities_as_penalties_by_hand() {
+    let mut m = parse(
+        r#"<mujoco><option timestep="0.001" gravity="0 0 0"/>
+          <worldbody>
+            <body><joint name="a" type="slide" axis="1 0 0" range="-1 1" limited="true" solreflimit="0.05 0.4"/>
+              <inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body>
+            <body><joint name="b" type="slide" axis="1 0 0"/>
+              <inertial pos="0 0 0" mass="3" diaginertia="1 1 1"/></body>
+          </worldbody>
+          <equality><joint joint1="b" polycoef="0.2 0 0 0 0" solref="0.1 1"/></equality>
+        </mujoco>"#,
+    );
+    m.opt.limits = LimitModel::Penalty;
+    let mut d = Data::<f64>::new(&m);
+    let accelerations = |d: &mut Data<f64>, q: [f64; 2], v: [f64; 2]| {
+        d.qpos.copy_from_slice(&q);
+        d.qvel.copy_from_slice(&v);
+        forward(&m, d).unwrap();
+        assert_eq!((d.efc.nefc, d.penalty.nefc), (0, 1 + usize::from(q[0].abs() > 1.0)));
+        [d.qacc[0], d.qacc[1]]
+    };
+    let close = |x: [f64; 2], y: [f64; 2]| {
+        assert!((x[0] - y[0]).abs() < 1e-10 && (x[1] - y[1]).abs() < 1e-10, "{x:?}, not {y:?}");
+    };
+    let tie = |x: f64, v: f64| (-(x - 0.2) * 100.0 - 20.0 * v) / 3.0;
+    close(accelerations(&mut d, [0.9, 0.5], [3.0, 1.0]), [0.0, tie(0.5, 1.0)]);
+    close(
+        accelerations(&mut d, [1.1, 0.5], [3.0, -1.0]),
+        [(-0.1 * 400.0 - 16.0 * 3.0) / 2.0, tie(0.5, -1.0)],
+    );
+    // it leaves faster than the damper would let it: no force
+    close(accelerations(&mut d, [1.1, 0.2], [-3.0, 0.0]), [0.0, 0.0]);
+
+    // no closed form yet: dual numbers, and they say so
+    d.qpos.copy_from_slice(&[1.1, 0.5]);
+    d.qvel.copy_from_slice(&[3.0, -1.0]);
+    let t = mjd_transition(&m, &d, &DerivativeConfig::default()).unwrap();
+    assert!(t.columns.iter().all(|c| c.origin == Origin::Dual), "{:?}", t.columns[0]);
+    let h = 0.001;
+    assert!((t.A[[2, 0]] + h * 400.0 / 2.0).abs() < 1e-12);
+    assert!((t.A[[2, 2]] - (1.0 - h * 16.0 / 2.0)).abs() < 1e-12);
 }

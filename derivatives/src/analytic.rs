@@ -35,6 +35,8 @@ pub(crate) fn uncovered(m: &Model, d: &Data<f64>) -> Option<Feature> {
         Some(Feature::BodyTransmission)
     } else if d.efc.nefc > 0 && m.opt.enabled(enable::DIAGEXACT) {
         Some(Feature::ExactDiagonal)
+    } else if d.penalty.nefc > 0 {
+        Some(Feature::Penalty)
     } else {
         None
     }

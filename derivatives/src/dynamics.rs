@@ -10,6 +10,7 @@ use dualstep::linalg::tree_ldl;
 use dualstep::{Data, Model, Scalar, StepError};
 use num_dual::Dual64;
 
+use crate::analytic::uncovered;
 use crate::columns::ncolumns;
 use crate::constraint::{ConstraintDeriv, mjd_constraint};
 use crate::matrices::TransitionError;
@@ -37,8 +38,8 @@ impl<T: Scalar> InverseDeriv<T> {
     }
 }
 
-/// Derivatives of inverse dynamics, `f = M a + bias − passive`, at the acceleration in `d.qacc`. Actuators and
-/// applied forces are not part of f.
+/// Derivatives of inverse dynamics, `f = M a + bias − passive`, at the acceleration in `d.qacc`. Actuators,
+/// applied forces and constraints are not part of f.
 ///
 /// - reads  everything that `forward` writes; `qacc` may be any
 /// - writes `out`
@@ -102,6 +103,9 @@ pub fn mjd_acceleration(
     d: &Data<f64>,
     out: &mut AccelerationDeriv<f64>,
 ) -> Result<(), TransitionError> {
+    if let Some(feature) = uncovered(m, d) {
+        return Err(TransitionError::NotCovered { feature });
+    }
     let Some(constraint) = out.constraint.as_mut().filter(|_| d.efc.nefc > 0) else {
         mjd_smooth_acceleration(m, d, out);
         return Ok(());

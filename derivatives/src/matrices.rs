@@ -122,6 +122,8 @@ pub enum Feature {
     Stages,
     /// Constraints are active, and sensors measure accelerations or forces.
     ConstraintSensors,
+    /// Limits or equalities are penalties, and violated.
+    Penalty,
     /// A contact of surfaces that move on their bodies (`surfacevel`).
     MovingSurfaces,
     /// An actuator pulls on what its body touches.
@@ -139,6 +141,7 @@ impl fmt::Display for Feature {
         f.write_str(match self {
             Self::Stages => "stages of RK4 need derivatives by position for every column",
             Self::ConstraintSensors => "sensors of accelerations or forces with active constraints",
+            Self::Penalty => "limits or equalities as penalties",
             Self::MovingSurfaces => "contacts of moving surfaces",
             Self::BodyTransmission => "an actuator pulls on what its body touches",
             Self::ExactDiagonal => "the exact diagonal of the constraint inertia",

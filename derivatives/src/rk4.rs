@@ -13,7 +13,6 @@ use dualstep::{Data, Model, Scalar};
 use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::{activation_clamped, activation_rate_derivative, activation_span};
-use crate::analytic::uncovered;
 use crate::columns::{Input, input, ncolumns};
 use crate::dynamics::{AccelerationDeriv, mjd_acceleration};
 use crate::matrices::TransitionError;
@@ -111,9 +110,6 @@ pub(crate) fn tangents<'a>(
             axpy(h * c, &G.tangent, &mut w.activation);
         }
         forward_dynamics(m, &mut w.d).map_err(TransitionError::Step)?;
-        if let Some(feature) = uncovered(m, &w.d) {
-            return Err(TransitionError::NotCovered { feature });
-        }
         mjd_acceleration(m, &w.d, &mut w.continuous)?;
         pull_back(m, &w.d, h, &w.velocity, K, (n, c > 0.0));
         w.accelerations(m, columns);

@@ -90,7 +90,7 @@ pub struct Trajectory {
     pub sensordata: Array2<f64>,
     /// Potential and kinetic energy \[J\] (rows × 2); zero unless the model's `energy` flag is on.
     pub energy: Array2<f64>,
-    /// Height of the centre of mass of each moving tree, in the order of [`moving_trees`] [m] (rows × trees).
+    /// Height of the centre of mass of each moving tree, in the order of [`moving_trees`] \[m\] (rows × trees).
     pub com_height: Array2<f64>,
     /// Contacts (rows).
     pub ncon: Array1<f64>,

@@ -13,6 +13,7 @@
 //! | `efc` | [`Efc`]: the rows |
 //! | `tie` | [`Tie`]: connect, weld, distance as functions of poses |
 //! | `equality`, `friction`, `limit`, `contact` | one kind of constraint each: which rows, `J`, `pos` |
+//! | `penalty` | limits and equalities as passive forces, if the options ask for it |
 //! | `diagonal` | `diagA` from the inverse weights of the model, or exactly |
 //! | [`impedance`] | `KBIP`, `R`, `D` from `solref` and `solimp` |
 //! | `reference` | `vel` and `aref` |
@@ -33,6 +34,7 @@ mod force;
 mod friction;
 pub mod impedance;
 mod limit;
+mod penalty;
 mod reference;
 mod tie;
 mod rne_post_constraint;
@@ -40,11 +42,12 @@ mod rne_post_constraint;
 use crate::collision::Contact;
 use crate::data::Data;
 use crate::model::options::{disable, enable};
-use crate::model::{JointType, Model};
+use crate::model::{JointType, LimitModel, Model};
 use crate::scalar::Scalar;
 
 pub use efc::{Efc, EfcState, EfcType};
 pub use force::{contact_force, limit_row};
+pub use penalty::{make_penalty, penalty_force};
 pub use reference::reference_constraint;
 pub use rne_post_constraint::rne_post_constraint;
 pub use tie::{MAX_TIE, Tie};
@@ -88,7 +91,8 @@ pub fn make_constraint<T: Scalar>(
 
 /// Jacobian, residual and margin of all rows.
 fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, contacts: &mut [Contact<T>], efc: &mut Efc<T>) {
-    if !m.opt.disabled(disable::EQUALITY) {
+    let solves = m.opt.limits == LimitModel::Constraint;
+    if solves && !m.opt.disabled(disable::EQUALITY) {
         equality::instantiate(m, d, efc);
     }
     efc.ne = efc.nefc;
@@ -96,7 +100,7 @@ fn instantiate<T: Scalar>(m: &Model, d: &Data<T>, contacts: &mut [Contact<T>], e
         friction::instantiate(m, d, efc);
     }
     efc.nf = efc.nefc - efc.ne;
-    if !m.opt.disabled(disable::LIMIT) {
+    if solves && !m.opt.disabled(disable::LIMIT) {
         limit::instantiate(m, d, efc);
     }
     efc.nl = efc.nefc - efc.ne - efc.nf;

@@ -14,7 +14,7 @@ pub mod types;
 use nalgebra::Vector3;
 
 pub use named::{Keyframe, Names, Statistic};
-pub use options::{Cone, FrictionModel, Integrator, JacobianType, Options, SolverType};
+pub use options::{Cone, FrictionModel, Integrator, JacobianType, LimitModel, Options, SolverType};
 pub use types::*;
 
 pub use crate::mjcf::mesh::Mesh;

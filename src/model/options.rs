@@ -66,6 +66,16 @@ pub enum FrictionModel {
     Tanh,
 }
 
+/// What limits and equalities become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LimitModel {
+    /// Rows of the constraint solver, as in MuJoCo.
+    #[default]
+    Constraint,
+    /// Springs and dampers with the stiffness of `solref`, added to the passive forces. Ours.
+    Penalty,
+}
+
 /// Bits of [`Options::disableflags`], with MuJoCo's values (`mjtDisableBit`).
 pub mod disable {
     /// Entire constraint solver.
@@ -193,6 +203,8 @@ pub struct Options {
     pub disableactuator: u32,
     /// What friction loss becomes (ours; MuJoCo has [`FrictionModel::Constraint`] only).
     pub friction: FrictionModel,
+    /// What limits and equalities become (ours; MuJoCo has [`LimitModel::Constraint`] only).
+    pub limits: LimitModel,
 }
 
 impl Default for Options {
@@ -228,6 +240,7 @@ impl Default for Options {
             enableflags: 0,
             disableactuator: 0,
             friction: FrictionModel::Constraint,
+            limits: LimitModel::Constraint,
         }
     }
 }

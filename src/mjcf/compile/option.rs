@@ -51,6 +51,7 @@ pub fn write(ctx: &Context<'_>, m: &mut Model) -> Result<(), MjcfError> {
         enableflags: o.enableflags,
         disableactuator: o.disableactuator,
         friction: Options::default().friction,
+        limits: Options::default().limits,
     };
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dualstep::Model;
 use dualstep::model::options::{Options, disable};
-use dualstep::model::{Cone, FrictionModel, Integrator};
+use dualstep::model::{Cone, FrictionModel, Integrator, LimitModel};
 use dualstep_experiments::tree_view::{TreeLine, tree};
 use serde_json::{Value, json};
 
@@ -143,6 +143,9 @@ fn options(opt: &Options) -> Vec<(&'static str, String)> {
     }
     if opt.friction == FrictionModel::Tanh {
         rows.push(("friction", "tanh".to_owned()));
+    }
+    if opt.limits == LimitModel::Penalty {
+        rows.push(("limits", "penalty".to_owned()));
     }
     let disabled = disabled(opt);
     if !disabled.is_empty() {

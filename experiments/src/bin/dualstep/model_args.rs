@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use dualstep::mjcf::load_model;
 use dualstep::model::options::disable;
-use dualstep::model::{FrictionModel, Integrator};
+use dualstep::model::{FrictionModel, Integrator, LimitModel};
 use dualstep::{Data, Model};
 
 use crate::failure::Failure;
@@ -26,6 +26,9 @@ pub(crate) struct OptionArgs {
     /// What joint and tendon friction loss becomes
     #[arg(long, value_enum, value_name = "MODEL")]
     friction: Option<FrictionName>,
+    /// What limits and equalities become
+    #[arg(long, value_enum, value_name = "MODEL")]
+    limits: Option<LimitName>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -48,6 +51,16 @@ enum FrictionName {
     Constraint,
     #[value(help = "-frictionloss tanh(1000 v), a smooth passive force")]
     Tanh,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LimitName {
+    #[value(help = "rows of the constraint solver, as in MuJoCo")]
+    Constraint,
+    #[value(
+        help = "springs and dampers, k = 1/timeconst², b = 2 dampratio/timeconst: passive forces"
+    )]
+    Penalty,
 }
 
 /// Parts of the physics, under the names of MJCF's flags.
@@ -108,6 +121,12 @@ impl OptionArgs {
                 FrictionName::Tanh => FrictionModel::Tanh,
             };
         }
+        if let Some(limits) = self.limits {
+            m.opt.limits = match limits {
+                LimitName::Constraint => LimitModel::Constraint,
+                LimitName::Penalty => LimitModel::Penalty,
+            };
+        }
         for part in &self.disable {
             m.opt.disableflags |= part.bit();
         }
@@ -132,6 +151,9 @@ impl OptionArgs {
         }
         if let Some(friction) = self.friction {
             words.push(format!("friction {}", name(&|| friction.to_possible_value())));
+        }
+        if let Some(limits) = self.limits {
+            words.push(format!("limits {}", name(&|| limits.to_possible_value())));
         }
         words
     }
