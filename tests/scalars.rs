@@ -15,7 +15,7 @@ use std::path::Path;
 use dualstep::collision::{self, Collision, Contact, Exclude};
 use dualstep::constraint::{self, Efc, EfcType};
 use dualstep::math::{SpatialInertia, SpatialVec};
-use dualstep::model::{DynType, GainType, Integrator, JointType, Model, ObjType};
+use dualstep::model::{DynType, GainType, Integrator, JointType, LimitModel, Model, ObjType};
 use dualstep::ray::{self, RayFilter};
 use dualstep::scalar::Dual;
 use dualstep::smooth::qderiv::{self, QDeriv};
@@ -174,6 +174,7 @@ fn products<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
         ("curves", curves(m, d)),
         ("differentiate_pos", tangents(m, d)),
         ("constraint rows", constraint_rows(m, d)),
+        ("penalties", penalties(m, d)),
         ("rays", rays(m, d)),
         ("distances", distances(m, d)),
     ]
@@ -222,6 +223,18 @@ fn distances<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
     let rows = (0..m.njnt).filter_map(|j| constraint::limit_row(&d.efc, EfcType::LimitJoint, j));
     out.extend(rows.map(|row| d.efc.pos[row]));
     out
+}
+
+/// Forces of limits and equalities that are penalties.
+fn penalties<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
+    let (mut m, mut d) = (m.clone(), d.clone());
+    m.opt.limits = LimitModel::Penalty;
+    let mut rows = Efc::new(m.nv, constraint::max_rows(&m, 0));
+    constraint::make_penalty(&m, &d, &mut rows);
+    d.penalty = rows;
+    d.qfrc_passive.fill(T::zero());
+    constraint::penalty_force(&m, &mut d);
+    d.qfrc_passive
 }
 
 /// Rows of all constraints, with a contact between the first and the last geom, were it there or not.
