@@ -18,6 +18,9 @@ pub const ROWS: f64 = 1e-10;
 /// times third derivatives, and rounding, 1e-16/ε = 1e-10 times the values, both with factors of 100.
 pub const DERIVATIVE_SMOOTH: f64 = 1e-7;
 
+/// The same in contact: differences across a millimetre of impedance are right to 1e-6 to 1e-5 at best.
+pub const DERIVATIVE: f64 = 1e-5;
+
 /// Noise of the oracle's finite differences above which they say nothing: 1 %.
 pub const FD_NOISE_USELESS: f64 = 1e-2;
 /// The noise figure compares two step sizes in one norm; single entries may be off by several times that.
@@ -56,8 +59,8 @@ pub const FD_BY_HAND: f64 = 1e-7;
 /// Identities of mechanics and of linear algebra: rounding, amplified by M⁻¹ where accelerations enter.
 pub const IDENTITY: f64 = 1e-11;
 
-/// Tolerance of a stage, scaled; none for stages to come.
-pub fn of(stage: Stage) -> Option<f64> {
+/// Tolerance of a stage, scaled.
+pub fn of(stage: Stage) -> f64 {
     let tolerance = match stage {
         Stage::Compile => COMPILE,
         Stage::Smooth => SMOOTH,
@@ -65,9 +68,9 @@ pub fn of(stage: Stage) -> Option<f64> {
         Stage::DerivativeSmooth => DERIVATIVE_SMOOTH,
         Stage::Constraint => CONVERGED,
         Stage::Step => STEP,
-        Stage::Derivative => return None,
+        Stage::Derivative => DERIVATIVE,
     };
-    Some(scaled(tolerance))
+    scaled(tolerance)
 }
 
 /// A tolerance times `SIM_TOL_SCALE` (1 where the variable is not set or not a number).

@@ -124,6 +124,6 @@ pub fn compare_steps(m: &Model, golden: &Golden) -> Differences {
 }
 
 /// False if the oracle's own solution is so far from the equation of motion that it says nothing.
-fn is_useful(header: &StateHeader) -> bool {
+pub(super) fn is_useful(header: &StateHeader) -> bool {
     header.conv_residual.is_some_and(|residual| residual <= SOLVER_RESIDUAL_USELESS)
 }

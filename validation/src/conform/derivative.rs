@@ -1,45 +1,76 @@
-//! Stage *derivative_smooth*: transition matrices of one step without constraints.
+//! Stages *derivative_smooth* and *derivative*: transition matrices of one step, without and with constraints.
 //!
 //! The reference is MuJoCo's own finite differences, which carry noise: what counts is by how much an
 //! error exceeds ten times that noise. States where the noise is large, or where MuJoCo's step resets the
 //! state, say nothing and are skipped.
 
 use dualstep::model::SensorType;
-use dualstep::model::options::enable;
+use dualstep::model::options::{disable, enable};
 use dualstep::sensor::supported;
 use dualstep::{Data, Model};
 
+use super::constraint::{converged, is_useful};
 use super::smooth::{has_principal_axes, oracle_resets};
 use super::{Differences, pipeline};
 use crate::compare::err;
 use crate::golden::{Golden, StateHeader};
 use crate::tolerance::{FD_NOISE_FACTOR, FD_NOISE_USELESS};
 
-/// Compares A, B, C, D of `fd_smooth`, where the oracle has them.
+/// Compares A, B, C, D of `fd_smooth`, where the oracle has them, with differences as the oracle takes them.
 pub fn compare(m: &Model, golden: &Golden) -> Differences {
     let m = pipeline::without_constraints(m);
-    let mut d = Data::new(&m);
+    compare_matrices(&m, golden, "fd_smooth", |d| pipeline::transition(&m, d).map(Some))
+}
+
+/// Compares A, B, C, D of `fd_conv`, where the oracle has them, with those of `mjd_transition`.
+///
+/// States that `mjd_transition` reports as a kink are skipped: differences are an average over both sides there.
+pub fn compare_constrained(m: &Model, golden: &Golden) -> Differences {
+    let m = converged(m);
+    compare_matrices(&m, golden, "fd_conv", |d| {
+        if unclamped_beyond_range(&m, d) { Ok(None) } else { pipeline::exact_transition(&m, d) }
+    })
+}
+
+/// True if a control is beyond its range and nothing clamps it: the oracle does not nudge it there.
+fn unclamped_beyond_range(m: &Model, d: &Data<f64>) -> bool {
+    let beyond = |u: usize| {
+        let [lo, hi] = m.actuator_ctrlrange[u];
+        m.actuator_ctrllimited[u] && (d.ctrl[u] <= lo || d.ctrl[u] >= hi)
+    };
+    m.opt.disabled(disable::CLAMPCTRL) && (0..m.nu).any(beyond)
+}
+
+fn compare_matrices(
+    m: &Model,
+    golden: &Golden,
+    group: &str,
+    transition: impl Fn(&Data<f64>) -> Result<Option<[Vec<f64>; 4]>, String>,
+) -> Differences {
+    let mut d = Data::new(m);
     let mut out = Differences::default();
     for (state, header) in &golden.header.states {
-        let matrix = |name: &str| golden.flat(&format!("{state}/fd_smooth/{name}"));
+        let matrix = |name: &str| golden.flat(&format!("{state}/{group}/{name}"));
         if matrix("A").is_none() {
             continue;
         }
-        let useful = noise(header).filter(|_| !oracle_resets(golden, state));
+        let constrained = group == "fd_conv";
+        let resets = !constrained && oracle_resets(golden, state);
+        let solved = !constrained || is_useful(header);
+        let useful = noise(header, constrained).filter(|_| solved && !resets);
         let Some(noise) = useful else {
             out.skipped += 1;
             continue;
         };
-        let ran = pipeline::set_state(&m, golden, state, &mut d)
-            .and_then(|()| pipeline::transition(&m, &d));
-        match ran {
+        match pipeline::set_state(m, golden, state, &mut d).and_then(|()| transition(&d)) {
             Err(message) => out.push(&message, Some(state), f64::INFINITY),
-            Ok(ours) => {
+            Ok(None) => out.skipped += 1,
+            Ok(Some(ours)) => {
                 for ((name, ours), noise) in ["A", "B", "C", "D"].into_iter().zip(&ours).zip(noise)
                 {
                     if let Some(mut theirs) = matrix(name) {
                         if matches!(name, "C" | "D") {
-                            leave_out(&m, &mut theirs);
+                            leave_out(m, &mut theirs);
                         }
                         out.push(name, Some(state), beyond_noise(err(ours, &theirs), noise));
                     }
@@ -51,9 +82,13 @@ pub fn compare(m: &Model, golden: &Golden) -> Differences {
 }
 
 /// Noise of A, B, C, D; none if it is so large that the differences say nothing.
-fn noise(header: &StateHeader) -> Option<[f64; 4]> {
-    let a = header.fd_smooth_A_noise.unwrap_or(0.0);
-    let b = header.fd_smooth_B_noise.unwrap_or(0.0);
+fn noise(header: &StateHeader, constrained: bool) -> Option<[f64; 4]> {
+    let (a, b) = if constrained {
+        (header.fd_conv_A_noise, header.fd_conv_B_noise)
+    } else {
+        (header.fd_smooth_A_noise, header.fd_smooth_B_noise)
+    };
+    let (a, b) = (a.unwrap_or(0.0), b.unwrap_or(0.0));
     // the oracle measures no noise of C and D, whose columns are those of A and B
     (a <= FD_NOISE_USELESS && b <= FD_NOISE_USELESS).then_some([a, b, a, b])
 }
@@ -107,10 +142,10 @@ mod tests {
             fd_smooth_B_noise: b,
             ..StateHeader::default()
         };
-        assert_eq!(noise(&header(Some(1e-9), Some(1e-8))), Some([1e-9, 1e-8, 1e-9, 1e-8]));
-        assert_eq!(noise(&header(Some(1e-9), None)), Some([1e-9, 0.0, 1e-9, 0.0]));
-        assert_eq!(noise(&header(Some(1e-9), Some(0.02))), None);
-        assert_eq!(noise(&header(Some(1.0), None)), None);
+        assert_eq!(noise(&header(Some(1e-9), Some(1e-8)), false), Some([1e-9, 1e-8, 1e-9, 1e-8]));
+        assert_eq!(noise(&header(Some(1e-9), None), false), Some([1e-9, 0.0, 1e-9, 0.0]));
+        assert_eq!(noise(&header(Some(1e-9), Some(0.02)), false), None);
+        assert_eq!(noise(&header(Some(1.0), None), false), None);
     }
 
     #[test]

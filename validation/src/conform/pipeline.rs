@@ -6,7 +6,7 @@ use dualstep::math::Quat;
 use dualstep::mjcf::MjcfErrorKind;
 use dualstep::model::options::disable;
 use dualstep::{Data, Model};
-use dualstep_derivatives::{FdConfig, mjd_transition_fd};
+use dualstep_derivatives::{DerivativeConfig, FdConfig, mjd_transition, mjd_transition_fd};
 use nalgebra::Vector3;
 
 use super::Status;
@@ -55,6 +55,16 @@ pub(super) fn transition(m: &Model, d: &Data<f64>) -> Result<[Vec<f64>; 4], Stri
     let config = FdConfig::uniform(true, 1e-6);
     let found = mjd_transition_fd(m, d, &config).map_err(|e| e.to_string())?;
     Ok([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect()))
+}
+
+/// Transition matrices `A B C D` by the method that a user gets, row-major; none at a kink.
+pub(super) fn exact_transition(m: &Model, d: &Data<f64>) -> Result<Option<[Vec<f64>; 4]>, String> {
+    let config = DerivativeConfig::default();
+    let found = mjd_transition(m, d, &config).map_err(|e| e.to_string())?;
+    if found.columns.iter().chain(&found.sensor_columns).any(|column| column.kink.is_some()) {
+        return Ok(None);
+    }
+    Ok(Some([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect())))
 }
 
 /// Puts a golden state and its inputs into `d`; time and warm start are zero, as the oracle's were.

@@ -140,7 +140,7 @@ impl Report {
         let compared = self.models.iter().filter(|m| m.status == Status::Ok);
         let stages = compared.flat_map(|m| m.stages.iter().map(move |s| (m, s)));
         let excess = |(m, (&stage, found)): (&ModelReport, (&Stage, &StageReport))| {
-            let (worst, tolerance) = (found.worst?, tolerance::of(stage)?);
+            let (worst, tolerance) = (found.worst?, tolerance::of(stage));
             let above = worst.is_nan() || worst > tolerance;
             above.then(|| Excess { model: m.name.clone(), stage, found: found.clone(), tolerance })
         };

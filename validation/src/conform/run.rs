@@ -147,7 +147,7 @@ fn wanted(stages: &[Stage], key: &str) -> bool {
     group == "in" || stages.iter().any(|&stage| groups(stage).contains(&group))
 }
 
-/// Groups of golden arrays that a stage is compared with; none for the stage to come.
+/// Groups of golden arrays that a stage is compared with.
 fn groups(stage: Stage) -> &'static [&'static str] {
     match stage {
         Stage::Compile => &["model"],
@@ -156,11 +156,11 @@ fn groups(stage: Stage) -> &'static [&'static str] {
         Stage::DerivativeSmooth => &["fd_smooth", "smooth"],
         Stage::Constraint => &["fwd", "conv"],
         Stage::Step => &["conv_step1", "conv_step10"],
-        Stage::Derivative => &[],
+        Stage::Derivative => &["fd_conv"],
     }
 }
 
-/// Differences of one stage; empty for the stage to come.
+/// Differences of one stage.
 pub fn compare(stage: Stage, m: &Model, golden: &Golden) -> Differences {
     match stage {
         Stage::Compile => compile::compare(m, golden),
@@ -169,7 +169,7 @@ pub fn compare(stage: Stage, m: &Model, golden: &Golden) -> Differences {
         Stage::DerivativeSmooth => derivative::compare(m, golden),
         Stage::Constraint => constraint::compare(m, golden),
         Stage::Step => constraint::compare_steps(m, golden),
-        Stage::Derivative => Differences::default(),
+        Stage::Derivative => derivative::compare_constrained(m, golden),
     }
 }
 

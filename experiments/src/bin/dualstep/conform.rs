@@ -45,7 +45,7 @@ Examples:
 Stages: compile, smooth, step_smooth, constraint, step, derivative_smooth, derivative
 Figures: the largest max|x − ref| / max(1, max|ref|) over fields and states; `-` without data
 Limits:  compile 1e-9, smooth 1e-10, step_smooth 1e-10, constraint and step 1e-6, derivative_smooth 1e-7
-         beyond ten times the noise of the reference; the environment variable SIM_TOL_SCALE scales them
+         and derivative 1e-5 beyond ten times the noise of the reference; the environment variable SIM_TOL_SCALE scales them
 
 Exit codes: 0 every model agrees, or uses a feature that is named as unsupported, or is --known to differ
             1 a stage is above its limit, or a model or its golden data could not be read
