@@ -108,6 +108,8 @@ pub enum Kink {
     SpringDeadBand,
     /// A muscle's activation equals its control, where its time constant jumps from activation to deactivation.
     MuscleTimeConstant,
+    /// A muscle's control is 0 or 1: beyond that it changes nothing.
+    MuscleControl,
     /// A velocity is zero, where quadratic damping or the force of a muscle turns: a kink for integrators that are
     /// implicit in the slope of the force.
     Rest,
@@ -256,6 +258,7 @@ impl fmt::Display for Kink {
             }
             Self::SpringDeadBand => "tendon length at an end of its spring's dead band",
             Self::MuscleTimeConstant => "muscle between activation and deactivation",
+            Self::MuscleControl => "control of a muscle at 0 or 1, beyond which nothing changes",
             Self::Rest => "zero velocity, where the slope of a damper or a muscle turns",
             Self::ContactOnset([a, b]) => {
                 return write!(f, "contact of geoms {a} and {b} about to be made or to break");

@@ -443,7 +443,8 @@ mod tests {
         for method in [Method::Auto, Method::Dual, Method::Fd] {
             let found = kinks(&m, &d, method);
             let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-            assert_eq!(names, ["z.q", "z.v", "lift"], "{method:?}");
+            // at the tip of the cone slipping begins as well
+            assert_eq!(names, ["z.q", "x.v", "z.v", "lift"], "{method:?}");
             assert!(found.iter().all(|(_, kink)| *kink == Kink::ContactForce([0, 1])));
         }
     }

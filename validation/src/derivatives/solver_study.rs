@@ -135,21 +135,24 @@ mod tests {
     fn differences_depend_on_the_tolerance_and_the_closed_form_does_not() {
         let xml = r#"
         <mujoco>
-          <option cone="elliptic"/>
+          <option solver="CG"/>
           <worldbody>
             <geom type="plane" size="1 1 1"/>
-            <body pos="0 0 .098"><freejoint/><geom type="ellipsoid" size=".1 .1 .1"/></body>
-            <body pos="0 0 .3"><freejoint/><geom size=".1"/></body>
+            <body pos="0 0 .099">
+              <freejoint/><geom type="box" size=".1 .1 .1"/>
+              <body pos="0 0 .2"><joint axis="1 .3 0"/><geom size=".1" pos=".1 0 .1"/></body>
+            </body>
           </worldbody>
-          <keyframe><key qvel="2 1 0 3 2 1  0 0 0 0 0 0"/></keyframe>
+          <keyframe><key qvel=".2 .1 0 .3 .2 .1 1"/></keyframe>
         </mujoco>"#;
         let m = load_model_str(xml, "test.xml", std::path::Path::new(".")).unwrap();
         let study = solver_study(&m, &states(&m, 0, 1)[1..]).unwrap();
-        assert_eq!((study.rows, study.curves.len()), (3, 4));
+        assert_eq!((study.rows, study.curves.len()), (16, 4));
         let [loose, .., tight] = &study.tolerances[..] else { panic!() };
         assert!(loose.iterations < tight.iterations);
         assert!(loose.gradient > 1e3 * tight.gradient, "{loose:?} {tight:?}");
-        assert!(loose.differences > Some(1e-4) && tight.differences < Some(1e-7), "{study:?}");
+        let [a, b] = [loose, tight].map(|row| row.differences.unwrap());
+        assert!(a > 10.0 * b, "{study:?}");
         assert!(study.tolerances.iter().all(|row| row.closed_form < Some(1e-12)), "{study:?}");
     }
 }
