@@ -74,21 +74,80 @@ pub(super) fn cross(a: Vec3, b: Vec3) -> Vec3 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    //! Numbers are MuJoCo 4.0.1's, in `mesh_graph`. They hold where there is Qhull.
+
     use super::*;
 
+    /// Points all over a box, on a grid of integers.
+    pub(in crate::mjcf::mesh) fn scattered() -> Vec<Vec3> {
+        let point = |i: i32| [i * 37 % 101 - 50, i * 53 % 103 - 51, i * 71 % 107 - 53];
+        (0..40).map(|i| point(i).map(f64::from)).collect()
+    }
+
+    /// A grid of 3 × 3 × 3 points.
+    fn grid() -> Vec<Vec3> {
+        (0..27).map(|i: i32| [i % 3, i / 3 % 3, i / 9].map(f64::from)).collect()
+    }
+
+    #[track_caller]
+    fn faces(points: &[Vec3], expected: &[[usize; 3]]) {
+        if qhull::AVAILABLE {
+            assert_eq!(convex_hull(points, None).unwrap().face, expected);
+        }
+    }
+
     #[test]
-    fn faces_of_a_tetrahedron_come_in_the_order_of_qhull() {
-        // as MuJoCo 4.0.1 has them in mesh_face
+    fn faces_come_in_the_order_of_qhull() {
         let corner = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let hull = convex_hull(&corner, None).unwrap();
-        assert_eq!(hull.face, [[2, 1, 0], [1, 3, 0], [3, 2, 0], [2, 3, 1]]);
+        faces(&corner, &[[2, 1, 0], [1, 3, 0], [3, 2, 0], [2, 3, 1]]);
         let turned = [1, 0, 3, 2].map(|i: usize| corner[i]);
-        let hull = convex_hull(&turned, None).unwrap();
-        assert_eq!(hull.face, [[3, 0, 1], [0, 2, 1], [2, 3, 1], [3, 2, 0]]);
+        faces(&turned, &[[3, 0, 1], [0, 2, 1], [2, 3, 1], [3, 2, 0]]);
         let any =
             [[0.27, -0.46, -0.92], [-0.97, 0.63, 0.83], [0.21, 0.46, 0.09], [0.87, 0.63, -0.99]];
-        let hull = convex_hull(&any, None).unwrap();
-        assert_eq!(hull.face, [[3, 0, 1], [2, 3, 1], [0, 2, 1], [2, 0, 3]]);
+        faces(&any, &[[3, 0, 1], [2, 3, 1], [0, 2, 1], [2, 0, 3]]);
+    }
+
+    #[test]
+    fn coplanar_points_come_in_the_order_of_qhull() {
+        let sides = [[6, 8, 0], [8, 2, 0], [2, 20, 0], [20, 18, 0], [8, 20, 2], [20, 8, 26]];
+        let others = [[24, 6, 0], [18, 24, 0], [24, 8, 6], [8, 24, 26], [20, 24, 18], [24, 20, 26]];
+        faces(&grid(), &[sides, others].concat());
+    }
+
+    #[test]
+    fn vertices_and_neighbors_come_in_the_order_of_qhull() {
+        if qhull::AVAILABLE {
+            let hull = convex_hull(&scattered(), None).unwrap();
+            assert_eq!(hull.vert, [39, 35, 19, 8, 38, 29, 22, 11, 33, 0, 27, 3, 6, 30]);
+            assert_eq!(hull.neighbors(0), [12, 13, 1, 9]);
+            assert_eq!(hull.neighbors(1), [4, 9, 0, 13, 3]);
+            assert_eq!(hull.neighbors(2), [10, 13, 3, 4, 5]);
+        }
+    }
+
+    #[test]
+    fn a_hull_of_few_vertices_has_those_that_qhull_adds_first() {
+        if qhull::AVAILABLE {
+            let hull = convex_hull(&scattered(), Some(8)).unwrap();
+            assert_eq!(hull.vert, [0, 33, 27, 35, 29, 30, 6, 3]);
+            assert_eq!(hull.face.len(), 12);
+            assert_eq!(hull.face[..3], [[3, 33, 0], [33, 29, 0], [29, 35, 0]]);
+        }
+    }
+
+    #[test]
+    fn quickhull_has_the_vertices_of_qhull() {
+        for points in [grid(), scattered()] {
+            let mut vert = convex_hull(&points, None).unwrap().vert;
+            vert.sort_unstable();
+            assert_eq!(quickhull::convex_hull(&points).unwrap().vert, vert);
+        }
+    }
+
+    #[test]
+    fn points_without_volume_have_no_hull() {
+        let flat: Vec<Vec3> = grid().into_iter().filter(|p| p[1] == 0.0).collect();
+        assert_eq!(convex_hull(&flat, None), Err(MeshErrorKind::Hull));
     }
 }

@@ -149,6 +149,7 @@ fn plane_angles(vert: &[Vec3], [a, b, c]: [usize; 3]) -> Option<[f64; 2]> {
 mod tests {
     use super::*;
     use crate::mjcf::mesh::hull::convex_hull;
+    use crate::mjcf::mesh::hull::tests::scattered;
 
     fn cube() -> Vec<Vec3> {
         (0..8).map(|v| [0, 1, 2].map(|k| f64::from(v >> k & 1))).collect()
@@ -174,5 +175,83 @@ mod tests {
         let vert = cube();
         assert_eq!(polygons(&vert, &[[0, 1, 3], [4, 5, 7]]), [[0, 1, 3], [4, 5, 7]]);
         assert_eq!(polygons(&vert, &[[0, 1, 1]]), Vec::<Vec<usize>>::new());
+    }
+
+    #[test]
+    fn faces_come_in_the_order_of_mujoco() {
+        // as MuJoCo 4.0.1 has them in mesh_polyvert; the first is of two triangles 0.01 rad apart
+        let vert = scattered();
+        let hull = convex_hull(&vert, None).unwrap();
+        if !dualstep_qhull::AVAILABLE {
+            return;
+        }
+        let faces = polygons(&vert, &hull.face);
+        assert_eq!(faces[..2], [[27, 3, 6, 30], [22, 33, 11, 0]]);
+        let triangles = [
+            [19, 38, 29],
+            [19, 27, 30],
+            [35, 39, 0],
+            [19, 8, 38],
+            [39, 6, 0],
+            [3, 27, 33],
+            [27, 29, 33],
+            [6, 39, 30],
+            [39, 35, 30],
+            [38, 35, 0],
+            [38, 8, 35],
+            [6, 22, 0],
+            [29, 11, 33],
+            [8, 19, 30],
+            [22, 3, 33],
+            [27, 19, 29],
+            [29, 38, 0],
+            [35, 8, 30],
+            [22, 6, 3],
+            [11, 29, 0],
+        ];
+        assert_eq!(faces[2..], triangles);
+    }
+
+    #[test]
+    fn corners_begin_where_mujoco_has_them() {
+        // a cube without its corners; as in mesh_polyvert
+        let corner = |v: i32, p: [i32; 3]| {
+            [2, 1, 0].map(|k| p[2 - k] * if v >> k & 1 == 1 { 1 } else { -1 })
+        };
+        let of = |p: [i32; 3]| (0..8).map(move |v| corner(v, p).map(f64::from));
+        let vert: Vec<Vec3> = of([4, 4, 3]).chain(of([4, 3, 4])).chain(of([3, 4, 4])).collect();
+        let hull = convex_hull(&vert, None).unwrap();
+        if !dualstep_qhull::AVAILABLE {
+            return;
+        }
+        let faces = polygons(&vert, &hull.face);
+        assert_eq!(faces.len(), 14);
+        assert_eq!(faces[0], [14, 6, 7, 15, 13, 5, 4, 12]);
+        assert_eq!(faces[1], [6, 22, 18, 2, 3, 19, 23, 7]);
+        assert_eq!(faces[2], [1, 0, 16, 20, 4, 5, 21, 17]);
+        assert_eq!(faces[5], [1, 17, 9]);
+        assert_eq!(faces[6], [0, 1, 9, 11, 3, 2, 10, 8]);
+        assert_eq!(faces[13], [8, 16, 0]);
+    }
+
+    #[test]
+    fn a_triangle_of_three_has_one_rim() {
+        let mut plane = Plane::default();
+        for triangle in [[0, 1, 3], [1, 2, 3], [2, 0, 3]] {
+            plane.insert(triangle);
+        }
+        assert_eq!(plane.paths(), [[0, 1, 2]]);
+    }
+
+    #[test]
+    fn islands_join_when_a_triangle_connects_them() {
+        let mut plane = Plane::default();
+        plane.insert([0, 1, 2]);
+        plane.insert([3, 4, 5]);
+        assert_eq!(plane.paths().len(), 2);
+        plane.insert([2, 1, 3]);
+        plane.insert([3, 1, 4]);
+        let expected: Vec<Vec<usize>> = vec![vec![0, 1, 4, 5, 3, 2]];
+        assert_eq!(plane.paths(), expected);
     }
 }
