@@ -349,6 +349,18 @@ impl<T: Scalar> Data<T> {
         self.scratch.collision.as_ref().map_or(&[], |collision| &collision.unsupported)
     }
 
+    /// Whether from now on iterations go on to where they lead: the constraint solver to its minimum, whatever solver and
+    /// tolerance the options ask for, and without the no-slip pass; the search for contacts of curved shapes to their
+    /// nearest points. That is what a linearization differentiates. Off at first.
+    pub fn polish(&mut self, m: &Model, on: bool) {
+        if let Some(solver) = &mut self.scratch.solver {
+            solver.polish(m, on);
+        }
+        if let Some(collision) = &mut self.scratch.collision {
+            collision.exact(on);
+        }
+    }
+
     /// Copies state and inputs of a simulation on real numbers, with zero tangent.
     ///
     /// # Panics

@@ -12,14 +12,14 @@ use dualstep::linalg::tree_ldl;
 use dualstep::model::options::{disable, enable};
 use dualstep::model::{Integrator, TrnType};
 use dualstep::smooth::poly;
-use dualstep::{Data, Model};
+use dualstep::{Data, Model, Scalar};
 
 use crate::actuator::next_activation_derivative;
 use crate::columns::{Segment, Wanted, ncolumns, segments};
 use crate::constraint::{ConstraintDeriv, mjd_constraint};
 use crate::finite_diff::FdConfig;
 use crate::implicit::ImplicitWorkspace;
-use crate::kinks;
+use crate::kinks::{self, RowKinks};
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
@@ -40,6 +40,14 @@ pub(crate) fn uncovered(m: &Model, d: &Data<f64>) -> Option<Feature> {
     } else {
         None
     }
+}
+
+/// What a linearization runs its forward passes in: forces of constraints are those of the minimum itself, since they
+/// are differentiated there, whatever solver and tolerance the model asks for.
+pub(crate) fn exact<T: Scalar>(m: &Model) -> Data<T> {
+    let mut d = Data::new(m);
+    d.polish(m, true);
+    d
 }
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
@@ -72,6 +80,7 @@ pub struct AnalyticWorkspace {
     sensors: Option<SensorDeriv<f64>>,
     /// If there can be constraints.
     constraint: Option<Box<Constrained>>,
+    rows: Option<Box<RowKinks>>,
 }
 
 /// What constraints need beside the rest.
@@ -100,7 +109,7 @@ impl AnalyticWorkspace {
             why,
             slot,
             columns: vec![Column::SKIPPED; ncolumns(m)],
-            d: Data::new(m),
+            d: exact(m),
             smooth: SmoothDeriv::new(m),
             acc: vec![0.0; m.nv],
             H: vec![0.0; m.nM],
@@ -112,6 +121,7 @@ impl AnalyticWorkspace {
             implicit: (m.opt.integrator.needs_qDeriv())
                 .then(|| Box::new(ImplicitWorkspace::new(m))),
             sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::new(m)),
+            rows: may_have_rows(m).then(|| Box::new(RowKinks::new(m))),
             constraint: may_have_rows(m).then(|| {
                 let (acceleration, force) = (vec![0.0; m.nv * n], vec![0.0; m.nv * n]);
                 Box::new(Constrained { deriv: ConstraintDeriv::new(m), acceleration, force })
@@ -178,6 +188,12 @@ pub(crate) fn linearize(
     if w.wanted.state {
         state(m, d, w, transition)?;
     }
+    row_kinks(m, w);
+    if w.wanted.state {
+        for &column in &w.wanted.columns {
+            transition.columns[column] = w.columns[column];
+        }
+    }
     let Some(sensors) = &mut w.sensors else { return Ok(None) };
     if !covers_sensors(m) {
         return Ok(Some(Feature::Sensors));
@@ -211,9 +227,6 @@ fn state(
     w: &mut AnalyticWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
-    for &column in &w.wanted.columns {
-        transition.columns[column] = w.columns[column];
-    }
     if let Some(rk4) = &mut w.rk4 {
         let blocks = rk4::tangents(m, d, &w.wanted.columns, rk4)?;
         let mut first = 0;
@@ -266,6 +279,19 @@ fn state(
     }
     assemble(m, w, transition);
     Ok(())
+}
+
+/// Kinks of constraints. Under RK4 those of the first stage, with what an input does at fixed acceleration only.
+fn row_kinks(m: &Model, w: &mut AnalyticWorkspace) {
+    let Some(rows) = &mut w.rows else { return };
+    let n = w.wanted.columns.len();
+    let block = w.constraint.as_ref().filter(|_| w.wanted.state && w.rk4.is_none());
+    let block = block.filter(|_| w.d.efc.nefc > 0);
+    let acceleration = |dof: usize, column: usize| match (block, w.slot[column]) {
+        (Some(c), Some(place)) => c.acceleration[dof * n + place],
+        _ => 0.0,
+    };
+    rows.mark(m, &w.d, &acceleration, &FdConfig::forward().eps, &mut w.columns);
 }
 
 fn add(to: &mut [f64], from: &[f64]) {

@@ -1,6 +1,9 @@
 //! Where a step has a kink: a control, an activation or a force at the end of a range, a tendon at the end of its
 //! spring's dead band, a muscle that turns from activation to deactivation, a damper or muscle at rest whose slope
-//! enters the step. There the derivative depends on the side, and the column says so.
+//! enters the step. There the derivative depends on the side, and the column says so. Those of constraints are in
+//! `rows`.
+
+mod rows;
 
 use dualstep::model::options::disable;
 use dualstep::model::{BiasType, DynType, GainType, Integrator, TrnType};
@@ -13,6 +16,8 @@ use crate::actuator::activation_span;
 use crate::finite_diff::FdSteps;
 use crate::matrices::{Column, Kink, Side};
 use crate::tangent::ndx;
+
+pub(crate) use rows::{RowKinks, Signature};
 
 /// Marks the columns (2nv + na + nu) that have a kink within `eps` of the state. Columns that were not computed
 /// are marked as well: the caller copies from those that were.

@@ -1,5 +1,7 @@
 //! The tables of a report, before they are HTML or Markdown.
 
+use std::fmt::Write as _;
+
 use dualstep_validation::derivatives::{
     BlockReport, Branches, Case, Compared, Finding, ModelReport, Verdict,
 };
@@ -128,14 +130,26 @@ pub(super) fn provenance(document: &Document) -> Table {
     } else {
         asked.replaced.join(", ")
     };
-    let states = format!(
+    let mut states = format!(
         "{} random states of each model with seed {}, the reference configuration, all keyframes",
         asked.states, asked.seed
     );
-    let depth = if asked.all_integrators {
-        "all methods under all five integrators"
-    } else {
-        "all methods under the model's integrator, the closed form under all five"
+    if let Some(folder) = &asked.golden {
+        let _ = write!(states, ", the states of {}", folder.display());
+    }
+    if asked.rollout > 0 {
+        let _ = write!(
+            states,
+            ", {} states of a rollout under random controls (closed form only, the model's integrator)",
+            asked.rollout
+        );
+    }
+    let depth = match (asked.closed_form, asked.all_integrators) {
+        (true, _) => "the closed form under all five integrators",
+        (false, true) => "all methods under all five integrators",
+        (false, false) => {
+            "all methods under the model's integrator, the closed form under all five"
+        }
     };
     let rows = [
         ("command", p.command.clone()),
@@ -245,7 +259,7 @@ pub(super) fn overview(case: &Case) -> Table {
     ];
     let title = format!("Errors by block, {}", case.integrator);
     let mut table = Table::new(title, &head).note(
-        "Against dual numbers, the worst over all states. The closed form passes at 1e-11; a dash: no closed form to \
+        "Against dual numbers, the worst over all states. The closed form passes at 1e-11, where constraints push at 1e-9; a dash: no closed form to \
          compare.",
     );
     for block in &case.blocks {
@@ -330,7 +344,7 @@ pub(super) fn integrators(report: &ModelReport) -> Table {
     let mut head = vec!["block"];
     head.extend(report.cases.iter().map(|case| case.integrator));
     let mut table = Table::new("Closed form under every integrator", &head)
-        .note("Error against dual numbers; passes at 1e-11. A dash: no closed form to compare.");
+        .note("Error against dual numbers; passes at 1e-11, where constraints push at 1e-9. A dash: no closed form to compare.");
     table.numbers = head.iter().map(|text| *text != "block").collect();
     let blocks = report.cases.first().map_or(&[][..], |case| &case.blocks);
     for (i, block) in blocks.iter().enumerate() {

@@ -87,7 +87,7 @@ impl Polytope {
     }
 
     /// A box with half sizes `size`; bit k of a vertex is the sign of its coordinate k.
-    pub(super) fn cuboid(size: &Vector3<f64>) -> Self {
+    fn cuboid(size: &Vector3<f64>) -> Self {
         let sign = |v: usize, k: usize| if v >> k & 1 == 1 { 1.0 } else { -1.0 };
         let vert = (0..8).map(|v| Vector3::from_fn(|k, _| sign(v, k) * size[k])).collect();
         // +x, −x, +y, −y, +z, −z; where each loop starts decides which contacts are kept

