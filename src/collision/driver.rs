@@ -19,7 +19,7 @@ pub struct Collision<T: Scalar> {
     broad: BroadPhase,
     candidate: Vec<Candidate>,
     touch: Vec<Touch<T>>,
-    narrow: Narrow<T>,
+    pub(super) narrow: Narrow<T>,
 }
 
 /// A pair of geoms for the narrow phase, ordered by type, and the explicit pair it comes from.
@@ -64,17 +64,6 @@ impl<T: Scalar> Collision<T> {
         self.touch.clear();
         self.narrow.collide(m, d, geom, margin, &mut self.touch);
         &self.touch
-    }
-
-    /// Where two convex solids are nearest to each other, if that is less than `distmax` apart.
-    pub(super) fn separation(
-        &mut self,
-        m: &Model,
-        d: &Data<T>,
-        geom: [usize; 2],
-        distmax: f64,
-    ) -> Option<Touch<T>> {
-        self.narrow.separation(m, d, geom, distmax)
     }
 }
 
