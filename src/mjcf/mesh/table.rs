@@ -70,7 +70,7 @@ impl Table<'_> {
     /// Doubles the buckets at least. In the order of the list, entries whose bucket there is already move to its front.
     fn grow(&mut self, entries: usize) {
         let least = entries.max(2 * self.bucket.len() + 1).max(2);
-        self.bucket = vec![None; (least..).find(|&n| is_prime(n)).expect("there is no last prime")];
+        self.bucket = vec![None; (least..2 * least.max(1)).find(|&n| is_prime(n)).unwrap_or(2)];
         let mut before = self.head();
         let mut last_place = None;
         while let Some(entry) = self.next[before] {
@@ -91,5 +91,5 @@ impl Table<'_> {
 }
 
 fn is_prime(n: usize) -> bool {
-    n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
+    n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
 }

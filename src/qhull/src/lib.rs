@@ -1,13 +1,13 @@
 //! Convex hulls of points in space by Qhull, with faces, vertices and neighbours in its order.
 //!
-//! MuJoCo describes the hulls of meshes as Qhull lists them, and which contacts it keeps depends on that order:
-//! on the first facet of several, on the first vertex of a facet. So this is Qhull itself, called as MuJoCo calls
+//! `MuJoCo` describes the hulls of meshes as Qhull lists them, and which contacts it keeps depends on that order:
+//! on the first facet of several, on the first vertex of a facet. So this is Qhull itself, called as `MuJoCo` calls
 //! it. Where there is none ([`AVAILABLE`]), another hull has the same vertices, in another order.
 //!
 //! This is the only crate of the workspace with unsafe code, all of it in one file.
 //!
 //! Source: Barber, Dobkin, Huhdanpaa, *The Quickhull Algorithm for Convex Hulls*, ACM TOMS 22 (1996);
-//! MuJoCo `mjCMesh::MakeGraph`.
+//! `MuJoCo` `mjCMesh::MakeGraph`.
 
 // targets that the declarations of Qhull were written for; Cargo.toml has the same list
 #[cfg(any(

@@ -110,7 +110,7 @@ impl Build {
             let mut facet: *const sys::facetT = (*qh).facet_list;
             while !facet.is_null() && !(*facet).next.is_null() {
                 let corners = elements::<sys::vertexT>((*facet).vertices);
-                let corners = corners.map(|v| point(v)).collect::<Result<Vec<_>, _>>()?;
+                let corners = corners.map(&point).collect::<Result<Vec<_>, _>>()?;
                 let mut face: [usize; 3] = corners.try_into().map_err(|_| Error::TooMany)?;
                 if (*facet).toporient() != 0 {
                     face.swap(0, 1);
@@ -141,10 +141,10 @@ impl Drop for Build {
 /// # Safety
 /// The set is null, or a set of pointers to `T` that ends in null and does not change meanwhile.
 unsafe fn elements<T>(set: *const sys::setT) -> impl Iterator<Item = *const T> {
-    // SAFETY: if the set is not null, its elements begin there
     let mut next = if set.is_null() {
         ptr::null()
     } else {
+        // SAFETY: the set is not null, and its elements begin there
         unsafe { (&raw const (*set).e).cast::<*const T>() }
     };
     std::iter::from_fn(move || {
