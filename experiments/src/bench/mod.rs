@@ -40,6 +40,8 @@ pub enum What {
     Inverse,
     /// The inertia matrix, from positions on
     Inertia,
+    /// A rollout of 200 steps, the linearizations of its steps, and the gradient of a cost over it
+    Rollout,
 }
 
 /// One of our ways to compute [`What`].
@@ -56,6 +58,9 @@ pub enum Method {
     Acceleration,
     Inverse,
     Inertia,
+    Rollout,
+    RolloutLinearizations,
+    RolloutGradient,
 }
 
 impl What {
@@ -79,6 +84,9 @@ impl What {
             Self::Acceleration => &[Method::ForwardAcceleration, Method::Acceleration],
             Self::Inverse => &[Method::Inverse],
             Self::Inertia => &[Method::Inertia],
+            Self::Rollout => {
+                &[Method::Rollout, Method::RolloutLinearizations, Method::RolloutGradient]
+            }
         }
     }
 
@@ -110,6 +118,9 @@ impl Method {
             Self::Acceleration => "mjd_acceleration",
             Self::Inverse => "kinematics … rne",
             Self::Inertia => "kinematics … crb",
+            Self::Rollout => "rollout of 200 steps",
+            Self::RolloutLinearizations => "its linearizations",
+            Self::RolloutGradient => "rollout_gradient",
         }
     }
 }
@@ -268,7 +279,15 @@ fn measure(
         let (method, message) = (ours.method(), message.clone());
         Measurement { what, method, batch, ours_us, counterpart, theirs_us, ratio, message }
     });
-    Ok(rows.collect())
+    let mut rows: Vec<Measurement> = rows.collect();
+    if let [rollout, linearizations, gradient] = &mut rows[..]
+        && what == What::Rollout
+    {
+        let [r, l, g] = [&*rollout, linearizations, gradient].map(|row| row.ours_us.median);
+        gradient.message =
+            Some(format!("{:.2} rollouts, {:.2} beyond the linearizations", g / r, (g - l) / r));
+    }
+    Ok(rows)
 }
 
 /// A model could not be measured.
