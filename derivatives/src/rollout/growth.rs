@@ -60,7 +60,12 @@ impl Growth {
             assert_eq!(A.dim(), (nx, nx), "a matrix of another model");
             flow.step(&DMatrix::from_fn(nx, nx, |i, j| A[[i, j]]));
             singular.push(flow.log_singular());
-            columns.extend(flow.product.column_iter().map(|c| c.norm().ln() + flow.log_scale));
+            columns.extend(flow.product.column_iter().map(|c| {
+                // squares of small entries must not vanish
+                let size = c.amax();
+                let norm = if size > 0.0 { (c / size).norm() * size } else { 0.0 };
+                norm.ln() + flow.log_scale
+            }));
             let time = (t + 1) as f64 * h;
             largest.push(flow.log_diagonal.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b)) / time);
         }
@@ -97,7 +102,7 @@ impl Growth {
 
 /// Products of the matrices so far.
 struct Flow {
-    /// Φ e^{−log_scale}, of norm one.
+    /// Φ e^{−log_scale}, whose largest entry is one.
     product: DMatrix<f64>,
     log_scale: f64,
     /// Orthonormal basis that is carried along, and ln R_ii of each of its vectors so far.
@@ -124,10 +129,10 @@ impl Flow {
 
     fn step(&mut self, A: &DMatrix<f64>) {
         self.product = A * &self.product;
-        let norm = self.product.norm();
-        if norm > 0.0 {
-            self.product /= norm;
-            self.log_scale += norm.ln();
+        let size = self.product.amax();
+        if size > 0.0 {
+            self.product /= size;
+            self.log_scale += size.ln();
         }
         self.basis = A * &self.basis;
         for (j, sum) in self.log_diagonal.iter_mut().enumerate() {
