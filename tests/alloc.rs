@@ -17,7 +17,7 @@ use dualstep::scalar::Dual;
 use dualstep::solver::{SolverWorkspace, solve};
 use dualstep::{Data, Model, Scalar, forward, inverse, smooth, step};
 use dualstep_derivatives::rollout::{
-    QuadraticCost, RolloutConfig, RolloutGradient, RolloutWorkspace, rollout_gradient_into,
+    QuadraticCost, RolloutConfig, RolloutGradient, RolloutWorkspace, Sweep, rollout_gradient_into,
 };
 use dualstep_derivatives::tangent::State;
 use dualstep_derivatives::{
@@ -185,8 +185,11 @@ fn nothing_is_allocated_in_the_gradient_of_a_rollout() {
             let mut cost = QuadraticCost::new(&m, State::of(&d));
             cost.state_weight.fill(1.0);
             cost.terminal_weight.fill(1.0);
-            cost.sensor_weight.fill(1.0);
-            let config = RolloutConfig { checkpoint: Some(4), ..RolloutConfig::default() };
+            let sweep = [Sweep::Matrices, Sweep::Products][done % 2];
+            let sensors = sweep == Sweep::Matrices;
+            cost.sensor_weight.fill(if sensors { 1.0 } else { 0.0 });
+            let derivative = DerivativeConfig { sensors, ..DerivativeConfig::default() };
+            let config = RolloutConfig { derivative, sweep, checkpoint: Some(4) };
             // sensors fall back on dual numbers, whose chunks rayon shares out
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
             let mut w = pool.install(|| RolloutWorkspace::new(&m, 6, &config)).unwrap();

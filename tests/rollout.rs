@@ -7,7 +7,8 @@
 use dualstep::model::Integrator;
 use dualstep::{Data, Model, step};
 use dualstep_derivatives::rollout::{
-    Direction, QuadraticCost, RolloutConfig, RolloutGradient, along, rollout_dual, rollout_gradient,
+    Direction, QuadraticCost, RolloutConfig, RolloutGradient, Sweep, along, rollout_dual,
+    rollout_gradient,
 };
 use dualstep_derivatives::tangent::{State, ndx};
 use dualstep_validation::random_tree::Random;
@@ -94,6 +95,16 @@ fn all_models_under_all_integrators() {
             let duals = rollout_dual(&m, &d, ctrl.view(), &mut cost, &directions).unwrap();
             let worst = error(&found, &directions, &duals);
             assert!(worst <= tolerance::scaled(ROLLOUT), "{name}, {integrator:?}: {worst}");
+            // without A and B
+            let config = RolloutConfig { sweep: Sweep::Products, ..config };
+            cost.sensor_weight.fill(0.0);
+            let found = rollout_gradient(&m, &d, ctrl.view(), &mut cost, &config).unwrap();
+            let duals = rollout_dual(&m, &d, ctrl.view(), &mut cost, &directions).unwrap();
+            let worst = error(&found, &directions, &duals);
+            assert!(
+                worst <= tolerance::scaled(ROLLOUT),
+                "{name}, {integrator:?}, products: {worst}"
+            );
             done += 1;
         }
     }

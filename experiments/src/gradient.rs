@@ -219,7 +219,7 @@ pub fn figure(title: &str, m: &Model, growth: &Growth, gradient: &RolloutGradien
     let singular = growth.log_singular.indexed_iter();
     let finite: Array1<f64> = singular.map(|(t, x)| x / (t.max(1) as f64 * h)).collect();
     let rates = vec![
-        line("largest Lyapunov exponent, estimate", rate(&growth.largest_exponent)),
+        line("Lyapunov exponent", rate(&growth.largest_exponent)),
         line("ln σ / t", rate(&finite)).mark(Mark::Dashed),
         Curve::level("no growth", 0.0),
     ];
@@ -281,7 +281,7 @@ mod tests {
         let mut cost = QuadraticCost::new(&m, State::new(&m));
         cost.terminal_weight.fill(1.0);
         let derivative = DerivativeConfig { sensors: false, ..DerivativeConfig::default() };
-        let config = RolloutConfig { derivative, checkpoint: None };
+        let config = RolloutConfig { derivative, ..RolloutConfig::default() };
         let mut found = rollout_gradient(&m, &d, ctrl.view(), &mut cost, &config).unwrap();
         let directions = random_directions(&m, 20, 1, 3);
         let worst = |cost: &mut QuadraticCost, found: &RolloutGradient| {

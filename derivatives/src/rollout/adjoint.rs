@@ -18,24 +18,39 @@
 use dualstep::forward::{Outputs, Reuse, forward, step_skip};
 use dualstep::solver::SolverStatus;
 use dualstep::{Data, Model};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 use rayon::prelude::*;
 
 use super::RolloutError;
 use super::cost::{Cost, CostGradient};
 use super::states::States;
+use crate::analytic::product::{ProductWorkspace, mjd_product, multiply};
 use crate::matrices::{Column, Transition, TransitionError};
 use crate::tangent::ndx;
-use crate::transition::{DerivativeConfig, TransitionWorkspace, mjd_transition_into};
+use crate::transition::{DerivativeConfig, Method, TransitionWorkspace, mjd_transition_into};
 
 /// How to differentiate a rollout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RolloutConfig {
     /// How to differentiate a step. All columns are needed; C and D if the cost needs sensors.
     pub derivative: DerivativeConfig,
+    /// How the costate goes from a step to the one before.
+    pub sweep: Sweep,
     /// Stores every k-th state only and computes those between again. None: stores all. The result is the same, bit for
     /// bit.
     pub checkpoint: Option<usize>,
+}
+
+/// How the costate goes from a step to the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sweep {
+    /// By A and B, of as many steps at a time as there are threads.
+    #[default]
+    Matrices,
+    /// By its products with them, without the matrices: one solve for each step instead of one for each column. On one
+    /// thread, since every product waits for the one after it. By matrices where those are needed: for the integrators
+    /// RK4, implicit and implicitfast, for costs of sensors, and where the closed form does not reach.
+    Products,
 }
 
 /// Gradient of a cost over a rollout of T steps.
@@ -93,6 +108,11 @@ pub struct RolloutWorkspace {
     workers: Vec<Worker>,
     /// Of some steps that follow each other, linearized in parallel.
     transitions: Vec<Transition>,
+    products: Option<Box<ProductWorkspace>>,
+    /// Whether matrices take over where the closed form does not reach.
+    fallback: bool,
+    /// Of the step that was differentiated last.
+    one_sided: bool,
 }
 
 /// What a thread linearizes with.
@@ -125,7 +145,13 @@ impl RolloutWorkspace {
         threads: usize,
     ) -> Result<Self, TransitionError> {
         let stride = config.checkpoint.unwrap_or(steps).clamp(1, steps.max(1));
-        let threads = threads.clamp(1, stride);
+        let closed = matches!(config.derivative.method, Method::Auto | Method::Analytic);
+        let sensors = config.derivative.sensors && m.nsensordata > 0;
+        let products = match config.sweep {
+            Sweep::Products if closed && !sensors => ProductWorkspace::new(m),
+            _ => None,
+        };
+        let threads = if products.is_some() { 1 } else { threads.clamp(1, stride) };
         // steps are shared out, so that each is the work of one thread
         let derivative =
             DerivativeConfig { threads: 1, columns: None, ..config.derivative.clone() };
@@ -144,6 +170,9 @@ impl RolloutWorkspace {
             gradient: CostGradient::new(m),
             workers: std::iter::repeat_with(worker).take(threads).collect::<Result<_, _>>()?,
             transitions: vec![Transition::new(m); batch.min(stride)],
+            products: products.map(Box::new),
+            fallback: config.derivative.method == Method::Auto,
+            one_sided: false,
         })
     }
 
@@ -333,45 +362,74 @@ fn sweep(
     let (first, mut end) = (stretch * w.stride, w.end(stretch));
     while end > first {
         let begin = end.saturating_sub(w.transitions.len()).max(first);
-        let transitions = &mut w.transitions[..end - begin];
-        linearize(m, base, &w.states, &w.ctrl, [first, begin], &mut w.workers, transitions)?;
+        if w.products.is_none() {
+            linearize(m, base, w, [first, begin, end])?;
+        }
         for t in (begin..end).rev() {
-            let (g, transition) = (&mut w.gradient, &transitions[t - begin]);
-            g.clear();
+            w.gradient.clear();
             let at = w.states.stage(t - first, t, step_of(&w.ctrl, w.nu, t));
-            out.stage_cost[t] = cost.running(m, &at, Some(g));
-            out.one_sided[t] = transition.columns.iter().any(Column::one_sided);
-
-            let (mut before, after) =
-                out.costate.multi_slice_mut((ndarray::s![t, ..], ndarray::s![t + 1, ..]));
+            out.stage_cost[t] = cost.running(m, &at, Some(&mut w.gradient));
+            let (mut before, after) = out.costate.multi_slice_mut((s![t, ..], s![t + 1, ..]));
             let before = before.as_slice_mut().expect("made row-major");
             let after = after.into_slice().expect("made row-major");
             let mut row = out.ctrl.row_mut(t);
             let by_ctrl = row.as_slice_mut().expect("made row-major");
-            before.copy_from_slice(&g.state);
-            by_ctrl.copy_from_slice(&g.ctrl);
-            add_product(after, &transition.A, before);
-            add_product(after, &transition.B, by_ctrl);
-            if g.sensor.iter().any(|x| *x != 0.0) {
-                add_product(&g.sensor, &transition.C, before);
-                add_product(&g.sensor, &transition.D, by_ctrl);
+            if !multiply_step(m, base, w, [first, t], after, before, by_ctrl)? {
+                if w.products.is_some() {
+                    linearize(m, base, w, [first, t, t + 1])?;
+                }
+                let (g, transition) = (&w.gradient, &w.transitions[t - begin]);
+                before.copy_from_slice(&g.state);
+                by_ctrl.copy_from_slice(&g.ctrl);
+                add_product(after, &transition.A, before);
+                add_product(after, &transition.B, by_ctrl);
+                if g.sensor.iter().any(|x| *x != 0.0) {
+                    add_product(&g.sensor, &transition.C, before);
+                    add_product(&g.sensor, &transition.D, by_ctrl);
+                }
+                w.one_sided = transition.columns.iter().any(Column::one_sided);
             }
+            out.one_sided[t] = w.one_sided;
         }
         end = begin;
     }
     Ok(())
 }
 
-/// Linearizations of the steps from `begin` on, where `first` is the step of the first state, in parallel.
+/// The costate before step t and the gradient by its controls, without matrices; false where those are needed.
+fn multiply_step(
+    m: &Model,
+    base: &Data<f64>,
+    w: &mut RolloutWorkspace,
+    [first, step]: [usize; 2],
+    after: &[f64],
+    before: &mut [f64],
+    by_ctrl: &mut [f64],
+) -> Result<bool, RolloutError> {
+    let Some(products) = &mut w.products else { return Ok(false) };
+    let d = &mut w.workers[0].d;
+    d.set_state_from(base);
+    w.states.write(step - first, d);
+    d.ctrl.copy_from_slice(step_of(&w.ctrl, w.nu, step));
+    before.copy_from_slice(&w.gradient.state);
+    by_ctrl.copy_from_slice(&w.gradient.ctrl);
+    match mjd_product(m, d, products, after, before, by_ctrl) {
+        Ok(one_sided) => w.one_sided = one_sided,
+        Err(TransitionError::NotCovered { .. }) if w.fallback => return Ok(false),
+        Err(source) => return Err(RolloutError::Transition { step, source }),
+    }
+    Ok(true)
+}
+
+/// Linearizations of the steps `begin` to `end`, where `first` is the step of the first state, in parallel.
 fn linearize(
     m: &Model,
     base: &Data<f64>,
-    states: &States,
-    ctrl: &[f64],
-    [first, begin]: [usize; 2],
-    workers: &mut [Worker],
-    transitions: &mut [Transition],
+    w: &mut RolloutWorkspace,
+    [first, begin, end]: [usize; 3],
 ) -> Result<(), RolloutError> {
+    let RolloutWorkspace { states, ctrl, workers, transitions, .. } = w;
+    let transitions = &mut transitions[..end - begin];
     let run = |worker: &mut Worker, step: usize, transitions: &mut [Transition]| {
         worker.d.set_state_from(base);
         for (step, transition) in (step..).zip(transitions) {
@@ -382,7 +440,7 @@ fn linearize(
         }
         Ok(())
     };
-    if let [worker] = workers {
+    if let [worker] = &mut workers[..] {
         return run(worker, begin, transitions);
     }
     let share = transitions.len().div_ceil(workers.len()).max(1);
@@ -394,14 +452,9 @@ fn linearize(
     failures.min_by_key(|(k, _)| *k).map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// y += xᵀ M, for a row-major matrix.
+/// y += xᵀ M.
 fn add_product(x: &[f64], M: &Array2<f64>, y: &mut [f64]) {
-    let rows = M.as_slice().expect("made row-major").chunks_exact(y.len().max(1));
-    for (x, row) in x.iter().zip(rows).filter(|(x, _)| **x != 0.0) {
-        for (y, e) in y.iter_mut().zip(row) {
-            *y += x * e;
-        }
-    }
+    multiply(x, 1.0, M.as_slice().expect("made row-major"), y.len(), y);
 }
 
 /// Controls of a step.

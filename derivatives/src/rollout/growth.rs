@@ -22,7 +22,8 @@ use super::forward::RolloutLinearization;
 pub struct Growth {
     /// ln σ_t: of the largest singular value of ∂x_t/∂x_0 (T + 1).
     pub log_singular: Array1<f64>,
-    /// ln of the norm of ∂x_t/∂x_0 along each state (T + 1 × nx); −∞ where a state is forgotten.
+    /// ln of the norm of ∂x_t/∂x_0 along each state (T + 1 × nx); −∞ where a state is forgotten, or
+    /// falls 300 decades behind the largest.
     pub log_columns: Array2<f64>,
     /// The perturbation of x_0 that grows most until the end, of length one (nx).
     pub worst_start: Array1<f64>,

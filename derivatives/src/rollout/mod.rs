@@ -51,7 +51,7 @@ mod states;
 mod tests;
 
 pub use adjoint::{
-    RolloutConfig, RolloutGradient, RolloutWorkspace, rollout_cost, rollout_gradient,
+    RolloutConfig, RolloutGradient, RolloutWorkspace, Sweep, rollout_cost, rollout_gradient,
     rollout_gradient_into,
 };
 pub use check::{Direction, along, rollout_dual};

@@ -61,6 +61,7 @@ pub enum Method {
     Rollout,
     RolloutLinearizations,
     RolloutGradient,
+    RolloutProducts,
 }
 
 impl What {
@@ -84,9 +85,12 @@ impl What {
             Self::Acceleration => &[Method::ForwardAcceleration, Method::Acceleration],
             Self::Inverse => &[Method::Inverse],
             Self::Inertia => &[Method::Inertia],
-            Self::Rollout => {
-                &[Method::Rollout, Method::RolloutLinearizations, Method::RolloutGradient]
-            }
+            Self::Rollout => &[
+                Method::Rollout,
+                Method::RolloutLinearizations,
+                Method::RolloutGradient,
+                Method::RolloutProducts,
+            ],
         }
     }
 
@@ -121,6 +125,7 @@ impl Method {
             Self::Rollout => "rollout of 200 steps",
             Self::RolloutLinearizations => "its linearizations",
             Self::RolloutGradient => "rollout_gradient",
+            Self::RolloutProducts => "the same by products",
         }
     }
 }
@@ -280,12 +285,14 @@ fn measure(
         Measurement { what, method, batch, ours_us, counterpart, theirs_us, ratio, message }
     });
     let mut rows: Vec<Measurement> = rows.collect();
-    if let [rollout, linearizations, gradient] = &mut rows[..]
+    if let [rollout, linearizations, gradient, products] = &mut rows[..]
         && what == What::Rollout
     {
-        let [r, l, g] = [&*rollout, linearizations, gradient].map(|row| row.ours_us.median);
+        let [r, l, g, p] =
+            [&*rollout, linearizations, gradient, products].map(|row| row.ours_us.median);
         gradient.message =
             Some(format!("{:.2} rollouts, {:.2} beyond the linearizations", g / r, (g - l) / r));
+        products.message = Some(format!("{:.2} rollouts", p / r));
     }
     Ok(rows)
 }

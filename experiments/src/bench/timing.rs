@@ -6,7 +6,7 @@ use dualstep::forward::{forward, forward_dynamics, step};
 use dualstep::smooth::{com_pos, com_vel, crb, kinematics, rne_with_acceleration};
 use dualstep::{Data, Model, StepError};
 use dualstep_derivatives::dynamics::{AccelerationDeriv, mjd_acceleration};
-use dualstep_derivatives::rollout::{QuadraticCost, RolloutConfig, RolloutError};
+use dualstep_derivatives::rollout::{QuadraticCost, RolloutConfig, RolloutError, Sweep};
 use dualstep_derivatives::tangent::State;
 use dualstep_derivatives::{
     DerivativeConfig, FdConfig, Method as By, Transition, TransitionError, TransitionWorkspace,
@@ -112,10 +112,14 @@ impl<'a> Ours<'a> {
         let rollout = match method {
             Method::Rollout => Some(Part::Rollout),
             Method::RolloutLinearizations => Some(Part::Linearizations),
-            Method::RolloutGradient => Some(Part::Gradient),
+            Method::RolloutGradient | Method::RolloutProducts => Some(Part::Gradient),
             _ => None,
         };
-        let rollout = rollout.map(|part| rollout_work(m, start, part)).transpose()?;
+        let sweep = match method {
+            Method::RolloutProducts => Sweep::Products,
+            _ => Sweep::Matrices,
+        };
+        let rollout = rollout.map(|part| rollout_work(m, start, part, sweep)).transpose()?;
         let (zero, force) = (vec![0.0; m.nv], vec![0.0; m.nv]);
         let work = Work { d, transition, acceleration, rollout, zero, force };
         Ok(Self { m, start, pool, method, work })
@@ -174,13 +178,14 @@ fn rollout_work(
     m: &Model,
     start: &Data<f64>,
     part: Part,
+    sweep: Sweep,
 ) -> Result<(Part, Box<Parts>, QuadraticCost), OursError> {
     let mut cost = QuadraticCost::new(m, State::of(start));
     for weight in [&mut cost.state_weight, &mut cost.ctrl_weight, &mut cost.terminal_weight] {
         weight.fill(1.0);
     }
     let derivative = DerivativeConfig { sensors: false, ..DerivativeConfig::default() };
-    let config = RolloutConfig { derivative, checkpoint: None };
+    let config = RolloutConfig { derivative, sweep, checkpoint: None };
     let ctrl = Array2::from_shape_fn((STEPS, m.nu), |(_, i)| start.ctrl[i]);
     Ok((part, Box::new(Parts::new(m, start, ctrl.view(), &config)?), cost))
 }
@@ -211,7 +216,10 @@ impl Work {
                 com_vel(m, d);
                 rne_with_acceleration(m, d, zero, force);
             }
-            Method::Rollout | Method::RolloutLinearizations | Method::RolloutGradient => {
+            Method::Rollout
+            | Method::RolloutLinearizations
+            | Method::RolloutGradient
+            | Method::RolloutProducts => {
                 if let Some((part, parts, cost)) = rollout {
                     parts.run(*part, m, cost)?;
                 }

@@ -8,7 +8,7 @@ use dualstep::mjcf::{load_model, load_model_str};
 use dualstep::{Data, Model};
 use dualstep_derivatives::DerivativeConfig;
 use dualstep_derivatives::rollout::{
-    Cost as _, Growth, QuadraticCost, RolloutConfig, RolloutError, RolloutGradient,
+    Cost as _, Growth, QuadraticCost, RolloutConfig, RolloutError, RolloutGradient, Sweep,
     linearize_rollout, rollout_gradient,
 };
 use dualstep_derivatives::tangent::State;
@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Store every k-th state only, and compute those between again [default: store all]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint: Option<u32>,
+    /// Multiply with A and B without forming them: on one thread, and where no sensors are in the cost
+    #[arg(long)]
+    products: bool,
     /// Random directions to check along, by dual numbers through all steps
     #[arg(long, value_name = "N", default_value_t = 8)]
     directions: usize,
@@ -88,6 +91,9 @@ Times are of one thread. Exit codes: 0 success · 1 a step failed, or the check 
 
 /// Largest relative difference from dual numbers that is rounding, as the states themselves amplify it.
 const LIMIT: f64 = 1e-8;
+
+/// Measurements of each time; figures are their medians.
+const BATCHES: usize = 11;
 
 /// A term of the cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +213,8 @@ fn analyse(
     let sensors = cost.needs_sensors();
     let derivative = DerivativeConfig { sensors, ..DerivativeConfig::default() };
     let checkpoint = arguments.checkpoint.map(|k| k as usize);
-    let config = RolloutConfig { derivative, checkpoint };
+    let sweep = if arguments.products { Sweep::Products } else { Sweep::Matrices };
+    let config = RolloutConfig { derivative, sweep, checkpoint };
     let gradient = rollout_gradient(m, d, ctrl.view(), cost, &config)?;
     let all = linearize_rollout(m, d, ctrl.view(), &config.derivative)?;
     let directions = random_directions(m, ctrl.nrows(), arguments.seed, arguments.directions);
@@ -215,7 +222,7 @@ fn analyse(
         0 => None,
         _ => Some(check(m, d, ctrl.view(), cost, &gradient, &directions)?),
     };
-    let times = Times::measure(m, d, ctrl.view(), cost, &config, 5)?;
+    let times = Times::measure(m, d, ctrl.view(), cost, &config, BATCHES)?;
     let growth = Growth::of(&all);
     Ok((Results { gradient, growth, error, times }, all.states))
 }
