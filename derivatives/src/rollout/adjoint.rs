@@ -300,6 +300,8 @@ fn advance(
     for step in first..w.end(stretch) {
         w.states.read(step - first, &w.d);
         w.d.ctrl.copy_from_slice(step_of(&w.ctrl, w.nu, step));
+        // where no acceleration is asked for, the next start of the solver must not be one of long ago
+        w.d.qacc.copy_from_slice(&w.d.qacc_warmstart);
         step_skip(m, &mut w.d, Reuse::Nothing, outputs)
             .map_err(|source| RolloutError::Step { step, source })?;
         w.states.read_sensors(step - first, &w.d);

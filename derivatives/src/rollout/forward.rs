@@ -52,6 +52,8 @@ pub fn linearize_rollout(
         starts.push(moving.qacc_warmstart.clone());
         rows.push(row.to_vec());
         moving.ctrl.copy_from_slice(&rows[step]);
+        // as in the adjoint: where no acceleration is asked for, the next start of the solver stays
+        moving.qacc.copy_from_slice(&moving.qacc_warmstart);
         step_skip(m, &mut moving, Reuse::Nothing, Outputs::State)
             .map_err(|source| RolloutError::Step { step, source })?;
         states.push(State::of(&moving));
