@@ -1,5 +1,7 @@
 //! Gradients of rollouts beside their oracle, times of their parts, and pictures of how perturbations grow.
 
+#![expect(clippy::needless_pass_by_value, reason = "views of arrays are passed as `ndarray` does")]
+
 use std::time::Instant;
 
 use dualstep::{Data, Model};

@@ -80,7 +80,9 @@ pub(crate) fn mjd_product(
     integrate_pos_transposed(m, &w.qvel, h, next_q, kappa, nu);
     let direct = kappa.iter().chain(nu.iter());
     by_state.iter_mut().zip(direct).for_each(|(to, from)| *to += from);
-    nu.iter_mut().for_each(|x| *x *= h);
+    for x in nu.iter_mut() {
+        *x *= h;
+    }
 
     let constrained = w.d.efc.nefc > 0;
     if !constrained || implicit_forces(m) {

@@ -186,14 +186,14 @@ fn lift<T: Scalar>(from: &[f64], to: &mut [T]) {
 impl<C: CostFunction> Cost for ByDuals<C> {
     fn running(&mut self, m: &Model, at: &Stage, gradient: Option<&mut CostGradient>) -> f64 {
         if let Some(gradient) = gradient {
-            self.differentiate(m, at, |cost, m, at| cost.running(m, at), gradient);
+            self.differentiate(m, at, CostFunction::running, gradient);
         }
         self.cost.running(m, at)
     }
 
     fn terminal(&mut self, m: &Model, at: &Stage, gradient: Option<&mut CostGradient>) -> f64 {
         if let Some(gradient) = gradient {
-            self.differentiate(m, at, |cost, m, at| cost.terminal(m, at), gradient);
+            self.differentiate(m, at, CostFunction::terminal, gradient);
         }
         self.cost.terminal(m, at)
     }

@@ -40,6 +40,8 @@
 //!
 //! Design and what was measured: design note 008 of the `dualstep` crate.
 
+#![expect(clippy::needless_pass_by_value, reason = "views of arrays are passed as `ndarray` does")]
+
 mod adjoint;
 mod check;
 mod cost;

@@ -89,7 +89,7 @@ impl CostFunction for Formula {
     }
 }
 
-fn stage<'a>(d: &'a Data<f64>, step: usize) -> Stage<'a> {
+fn stage(d: &Data<f64>, step: usize) -> Stage<'_> {
     let Data { qpos, qvel, act, ctrl, sensordata, .. } = d;
     Stage { step, time: 0.7, qpos, qvel, act, ctrl, sensordata }
 }
