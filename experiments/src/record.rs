@@ -309,6 +309,9 @@ pub fn save_transition(
 ///
 /// # Errors
 /// If the file cannot be written.
+///
+/// # Panics
+/// If states are those of another model.
 pub fn save_gradient(
     path: &Path,
     m: &Model,
