@@ -1,3 +1,5 @@
+//! Gradients of rollouts against dual numbers and differences; growth of what is known.
+
 use std::path::Path;
 
 use dualstep::mjcf::load_model_str;
