@@ -11,7 +11,8 @@
 //! [`Transition`] holds the matrices, the names of rows and columns, and says of each column where it comes from
 //! and whether the state is at a kink. [`linearize_trajectory`] linearizes all
 //! states of a trajectory in parallel.
-//! The state tangent is in [`tangent`]; [`check`] compares linearizations.
+//! The state tangent is in [`tangent`]; [`check`] compares linearizations; [`mod@rollout`] differentiates many steps as a
+//! whole: gradients of a cost, sensitivities, growth of perturbations.
 //!
 //! What the closed form is made of can be had by itself, and is generic over the scalar:
 //!
@@ -51,6 +52,7 @@ pub mod analytic;
 pub mod transition;
 pub mod trajectory;
 pub mod check;
+pub mod rollout;
 
 pub use analytic::{AnalyticWorkspace, mjd_transition_analytic};
 pub use check::{fd_convergence_check, max_relative_error, validate_analytical_vs_fd};
@@ -63,6 +65,9 @@ pub use dynamics::{
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
 pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, TransitionError};
 pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
+pub use rollout::{
+    RolloutConfig, RolloutError, RolloutGradient, RolloutWorkspace, rollout_gradient,
+};
 pub use sensor::{SensorDeriv, covers_sensor, mjd_sensors};
 pub use smooth::{SmoothDeriv, mjd_smooth_pos};
 pub use trajectory::{Knot, TrajectoryError, TrajectoryWorkspace, linearize_trajectory};
