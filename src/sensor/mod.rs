@@ -13,6 +13,10 @@ mod pos;
 mod range;
 mod vel;
 
+pub use contact::{
+    CONTACT_FIELDS, chosen_contacts, contact_matches, reports_net_force, touches,
+};
+
 use nalgebra::Vector3;
 
 use crate::constraint::rne_post_constraint;

@@ -126,6 +126,9 @@ pub fn solve<T: Scalar>(
     if ws.problem.load(m, d, efc, contacts) {
         status = ws.solve_real(m, d);
         ws.write(d, efc, |re, _| T::lift(re));
+        if m.opt.solver == SolverType::Pgs {
+            ws.evaluate_primal(m);
+        }
         if T::ORDER > 0 {
             status = ws.differentiate(m, d, efc, status);
         }
@@ -185,6 +188,12 @@ impl<T: Scalar> SolverWorkspace<T> {
         status
     }
 
+    /// States and gradient that belong to the acceleration of PGS, which has neither.
+    fn evaluate_primal(&mut self, m: &Model) {
+        self.at.evaluate(m, &self.problem);
+        self.stats.gradient = self.at.scaled_gradient(&self.problem);
+    }
+
     /// Tangents at the minimum; of PGS in the states that belong to its acceleration.
     fn differentiate(
         &mut self,
@@ -194,14 +203,10 @@ impl<T: Scalar> SolverWorkspace<T> {
         status: SolverStatus,
     ) -> SolverStatus {
         let Self { problem: p, at, newton, stats, tangents, .. } = self;
-        if m.opt.solver == SolverType::Pgs {
-            at.evaluate(m, p);
-            stats.gradient = at.scaled_gradient(p);
-        }
         let hessian = &mut newton.as_mut().expect(OTHER_SOLVER).hessian;
         let singular = tangents.differentiate(m, d, efc, p, (at, hessian));
-        // no improvement at a small gradient is rounding, not failure
-        let reached = status.is_converged() || stats.gradient < m.opt.tolerance.sqrt().min(1e-6);
+        stats.status = status;
+        let reached = stats.reached_minimum(m.opt.tolerance);
         stats.tangents = if m.opt.noslip_iterations > 0 {
             TangentStatus::WithoutNoslip
         } else if reached && singular.is_none() {

@@ -88,7 +88,7 @@ pub struct SolverStats {
     pub noslip_niter: usize,
     /// Cost at the point where it started.
     pub initial_cost: f64,
-    /// Norm of the gradient over trace M at the end.
+    /// Norm of the gradient over trace M at the end, before the no-slip pass.
     pub gradient: f64,
     /// What the tangents are worth.
     pub tangents: TangentStatus,
@@ -107,6 +107,18 @@ impl SolverStats {
         let mut iterations = std::mem::take(&mut self.iterations);
         iterations.clear();
         *self = Self { iterations, ..Self::default() };
+    }
+
+    /// True if the result is the minimum but for rounding: converged, or without improvement at a gradient that is small
+    /// beside `tolerance`, that of the options.
+    pub fn reached_minimum(&self, tolerance: f64) -> bool {
+        let stopped = matches!(
+            self.status,
+            SolverStatus::NoImprovement | SolverStatus::IterationLimit
+        );
+        // rounding leaves that much even where no tolerance is asked for
+        let small = self.gradient < tolerance.sqrt().clamp(1e-8, 1e-6);
+        self.status.is_converged() || stopped && small
     }
 
     /// Keeps an iteration.

@@ -23,6 +23,11 @@ impl Subtrees {
         Self { end }
     }
 
+    /// True if `other` is in the subtree of `body`.
+    pub(super) fn contains(&self, body: usize, other: usize) -> bool {
+        (body..self.end[body]).contains(&other)
+    }
+
     /// Degrees of freedom that move some of the subtree of `body`, each with the root of the part that it moves: those
     /// that carry all of the subtree with `body` itself, those within with their own bodies.
     pub(super) fn dofs<'a>(
