@@ -97,7 +97,7 @@ fn sensors_that_the_closed_form_lacks_come_from_dual_numbers() {
         assert!(auto.sensor_columns.iter().all(|c| c.origin == Origin::Dual && c.why == why));
         assert!(auto.C.iter().any(|x| *x != 0.0));
     }
-    assert!(covers_sensor(SensorType::Accelerometer) && !covers_sensor(SensorType::Contact));
+    assert!(covers_sensor(SensorType::Contact) && !covers_sensor(SensorType::Rangefinder));
 }
 
 // an actuator across a gap has no rows, and the closed form no derivative of its moment

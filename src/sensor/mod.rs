@@ -13,6 +13,7 @@ mod pos;
 mod range;
 mod vel;
 
+pub use camera::projection_focal;
 pub use contact::{
     CONTACT_FIELDS, chosen_contacts, contact_matches, reports_net_force, touches,
 };

@@ -140,13 +140,12 @@ pub(crate) fn feels_constraints<T: Scalar>(m: &Model, d: &Data<T>) -> bool {
     any && !m.opt.disabled(disable::SENSOR) && may_feel(m)
 }
 
-/// True if the closed form covers sensors of this type: all but those of rays and distances to geoms, and of images.
+/// True if the closed form covers sensors of this type: all but those of rays and distances to geoms.
 pub fn covers_sensor(sensor: SensorType) -> bool {
     use SensorType as S;
     !matches!(
         sensor,
         S::Rangefinder
-            | S::CamProjection
             | S::GeomDist
             | S::GeomNormal
             | S::GeomFromTo

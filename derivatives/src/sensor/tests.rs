@@ -40,6 +40,11 @@ fn add_frames(m: &mut Model) {
         m.cam_quat.push(turn(-1.0));
         m.cam_poscom0.push(Vector3::new(1.0, 2.0, 0.5));
         m.cam_pos0.push(Vector3::new(-0.5, 0.2, 0.1));
+        m.cam_fovy.push(45.0);
+        m.cam_orthographic.push(false);
+        m.cam_resolution.push([200, 100]);
+        m.cam_sensorsize.push([0.0; 2]);
+        m.cam_intrinsic.push([0.0; 4]);
         m.cam_mat0.push([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
         m.names.camera.push(format!("added camera {b}"));
     }
@@ -124,6 +129,8 @@ fn add_frame_sensors(m: &mut Model, step: usize) {
             add_sensor(m, sensor, Stage::Acc, 3, object, None);
         }
         if kind == ObjType::Site {
+            let camera = Some((ObjType::Camera, i % m.ncam));
+            add_sensor(m, S::CamProjection, Stage::Pos, 2, object, camera);
             add_sensor(m, S::Magnetometer, Stage::Pos, 3, object, None);
             add_sensor(m, S::Velocimeter, Stage::Vel, 3, object, None);
             add_sensor(m, S::Gyro, Stage::Vel, 3, object, None);
