@@ -17,8 +17,8 @@ use dualstep::scalar::Dual;
 use dualstep::solver::{SolverWorkspace, solve};
 use dualstep::{Data, Model, Scalar, forward, inverse, smooth, step};
 use dualstep_derivatives::{
-    DerivativeConfig, InverseDeriv, Method, SensorDeriv, Transition, TransitionWorkspace, mjd_inverse, mjd_sensors,
-    mjd_smooth_sensors, mjd_transition_into,
+    DerivativeConfig, InverseDeriv, Method, SensorDeriv, Transition, TransitionWorkspace,
+    mjd_inverse, mjd_sensors, mjd_smooth_sensors, mjd_transition_into,
 };
 
 /// The system's allocator, which counts calls by thread.

@@ -46,10 +46,7 @@ fn sensors_in_closed_form_match_dual_numbers_with_constraints() {
                 m.opt.cone = cone;
                 let mut probe = Data::new(&m);
                 probe.set_state_from(&d);
-                if m.nsensordata == 0
-                    || forward(&m, &mut probe).is_err()
-                    || probe.efc.nefc == 0
-                {
+                if m.nsensordata == 0 || forward(&m, &mut probe).is_err() || probe.efc.nefc == 0 {
                     continue;
                 }
                 let by = |method| mjd_transition(&m, &d, &DerivativeConfig::by(method));
@@ -215,7 +212,8 @@ fn limit_sensors_by_hand() {
     let expected = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [3.0 * imp * imp * k, 3.0 * imp * b, imp]];
     for (row, expected) in expected.into_iter().enumerate() {
         let found = [t.C[[row, 0]], t.C[[row, 1]], t.D[[row, 0]]];
-        let close = found.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9 * y.abs().max(1.0));
+        let close =
+            found.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9 * y.abs().max(1.0));
         assert!(close, "{found:?}, not {expected:?}");
     }
 }
@@ -367,7 +365,8 @@ fn unconverged_solves_are_reported() {
         }
     }
     // nothing to solve
-    let free = parse("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>");
+    let free =
+        parse("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>");
     let t = mjd_transition(&free, &Data::new(&free), &DerivativeConfig::default()).unwrap();
     assert!(t.solver.reached && t.solver.niter == 0);
 }

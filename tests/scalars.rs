@@ -15,7 +15,9 @@ use std::path::Path;
 use dualstep::collision::{self, Collision, Contact, Exclude};
 use dualstep::constraint::{self, Efc, EfcType};
 use dualstep::math::{SpatialInertia, SpatialVec};
-use dualstep::model::{DynType, GainType, Integrator, JointType, LimitModel, Model, ObjType, SensorType};
+use dualstep::model::{
+    DynType, GainType, Integrator, JointType, LimitModel, Model, ObjType, SensorType,
+};
 use dualstep::ray::{self, RayFilter};
 use dualstep::scalar::Dual;
 use dualstep::smooth::qderiv::{self, QDeriv};

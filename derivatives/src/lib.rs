@@ -61,7 +61,9 @@ pub use dynamics::{
     mjd_smooth_acceleration, mjd_smooth_hessian, mjd_smooth_inverse,
 };
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
-pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Solve, Transition, TransitionError};
+pub use matrices::{
+    Column, Feature, Kink, Origin, Reason, Side, Solve, Transition, TransitionError,
+};
 pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
 pub use sensor::{SensorDeriv, covers_sensor, mjd_sensors, mjd_smooth_sensors};
 pub use smooth::{SmoothDeriv, mjd_smooth_pos};

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
-use dualstep::solver::{SolverStats, SolverStatus};
+use dualstep::solver::SolverStatus;
 use dualstep::{Data, Model, Scalar, StepError};
 use ndarray::{Array2, arr0};
 use ndarray_npy::{NpzWriter, WriteNpzError};
@@ -42,40 +42,50 @@ pub struct Transition {
     pub solver: Solve,
 }
 
-/// How the constraint solver ended where a linearization was taken. All methods differentiate the minimum, so that they are
-/// off, each in its own way, where the solver did not reach it.
+/// How the constraint solver ended where a linearization was taken.
 ///
-/// Of an RK4 step the worst of the stages that the method looks at.
+/// A derivative is that of the minimum. Closed form and dual numbers go on to it from where the solver of the model's
+/// options ends; differences take steps as they are. Of an RK4 step this is the worst of the stages that the method looks at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solve {
-    /// How it ended.
+    /// How the solver of the model's options ended.
     pub status: SolverStatus,
-    /// Iterations.
+    /// Its iterations.
     pub niter: usize,
-    /// Norm of the gradient over the trace of M: what is left of the equation of motion \[m/s²\].
+    /// Norm of the gradient there over the trace of M: what is left of the equation of motion \[m/s²\].
     pub gradient: f64,
-    /// True if the result is the minimum but for rounding.
+    /// True if it reached the minimum but for rounding. If not, a step is not what is differentiated.
     pub reached: bool,
+    /// True if the derivative was taken at the minimum. If not, it is off.
+    pub at_minimum: bool,
 }
 
 impl Default for Solve {
     /// There are no constraints.
     fn default() -> Self {
-        Self { status: SolverStatus::default(), niter: 0, gradient: 0.0, reached: true }
+        let status = SolverStatus::default();
+        Self { status, niter: 0, gradient: 0.0, reached: true, at_minimum: true }
     }
 }
 
 impl Solve {
     /// That of the last forward dynamics of `d`.
     pub(crate) fn of<T: Scalar>(m: &Model, d: &Data<T>) -> Self {
-        let SolverStats { status, niter, gradient, .. } = d.solver;
-        Self { status, niter, gradient, reached: d.solver.reached_minimum(m.opt.tolerance) }
+        let stats = &d.solver;
+        let (status, gradient) = stats.before_polish.unwrap_or((stats.status, stats.gradient));
+        Self {
+            status,
+            niter: stats.niter,
+            gradient,
+            reached: stats.solver_reached_minimum(m.opt.tolerance),
+            at_minimum: stats.reached_minimum(m.opt.tolerance),
+        }
     }
 
     /// The worse of the two.
     #[must_use]
     pub(crate) fn worse(self, other: Self) -> Self {
-        let key = |s: &Self| (!s.reached, s.gradient);
+        let key = |s: &Self| (!s.at_minimum, !s.reached, s.gradient);
         if key(&other) > key(&self) { other } else { self }
     }
 }
@@ -302,8 +312,8 @@ impl Transition {
     }
 
     /// Writes a `.npz` file: `A B C D`, their names, and for each column of [A B] and of [C D] its origin, why,
-    /// side and kink (strings); `solver_reached` (1, or 0 where the constraint solver did not reach its minimum) and
-    /// `solver_gradient`.
+    /// side and kink (strings); of the constraint solver `solver_reached` and `solver_at_minimum` (1 or 0), and
+    /// `solver_gradient`, as [`Solve`] has them.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -335,8 +345,9 @@ impl Transition {
             let kinks = texts(|c| c.kink.map(|kink| kink.to_string()).unwrap_or_default());
             add_names(npz, &format!("{prefix}_kink"), &kinks)?;
         }
-        let Solve { reached, gradient, .. } = self.solver;
+        let Solve { reached, at_minimum, gradient, .. } = self.solver;
         npz.add_array("solver_reached", &arr0(i64::from(reached)))?;
+        npz.add_array("solver_at_minimum", &arr0(i64::from(at_minimum)))?;
         npz.add_array("solver_gradient", &arr0(gradient))?;
         Ok(())
     }

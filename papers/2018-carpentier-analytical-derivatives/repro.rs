@@ -8,7 +8,9 @@ use dualstep::integrate::integrate_pos;
 use dualstep::inverse::inverse;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar};
-use dualstep_derivatives::{AccelerationDeriv, InverseDeriv, mjd_smooth_acceleration, mjd_smooth_inverse};
+use dualstep_derivatives::{
+    AccelerationDeriv, InverseDeriv, mjd_smooth_acceleration, mjd_smooth_inverse,
+};
 use dualstep_validation::random_tree::random_state;
 use serde::Deserialize;
 

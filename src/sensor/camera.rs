@@ -86,11 +86,7 @@ pub(super) fn pixel_ray<T: Scalar>(
 
 /// Focal lengths \[pixel\] by which `camprojection` sensors divide: of orthographic cameras as well.
 pub fn projection_focal(m: &Model, cam: usize) -> [f64; 2] {
-    if has_sensor(m, cam) {
-        [0, 1].map(|k| pixels(m, cam, k))
-    } else {
-        [focal_of_fovy(m, cam); 2]
-    }
+    if has_sensor(m, cam) { [0, 1].map(|k| pixels(m, cam, k)) } else { [focal_of_fovy(m, cam); 2] }
 }
 
 /// Pixel of a site in the image of a camera, origin at the top left. Points behind the camera are projected too.

@@ -77,9 +77,8 @@ pub(super) fn write<T: Scalar>(m: &Model, d: &Data<T>, i: usize, out: &mut [T]) 
     out.fill(T::zero());
     let data = m.sensor_intprm[i][0];
     let width: usize = selected(data).sum();
-    let found = (0..d.contact.len())
-        .filter(|&c| contact_matches(m, d, i, &d.contact[c]).is_some())
-        .count();
+    let found =
+        (0..d.contact.len()).filter(|&c| contact_matches(m, d, i, &d.contact[c]).is_some()).count();
     if found == 0 || width == 0 {
         return;
     }
@@ -129,7 +128,11 @@ pub fn chosen_contacts<'a, T: Scalar>(
 
 /// Sizes of the fields that `data` selects.
 fn selected(data: i32) -> impl Iterator<Item = usize> {
-    CONTACT_FIELDS.into_iter().enumerate().filter(move |(bit, _)| data >> bit & 1 == 1).map(|(_, n)| n)
+    CONTACT_FIELDS
+        .into_iter()
+        .enumerate()
+        .filter(move |(bit, _)| data >> bit & 1 == 1)
+        .map(|(_, n)| n)
 }
 
 /// The matching contact that follows `last` in the order of the reduction: ascending keys, then numbers.
@@ -294,7 +297,9 @@ fn net_fields<T: Scalar>(m: &Model, d: &Data<T>, i: usize, found: usize) -> Fiel
 /// Copies the selected fields.
 fn copy<T: Scalar>(data: i32, fields: &Fields<T>, out: &mut [T]) {
     let mut adr = 0;
-    for (bit, size) in CONTACT_FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1) {
+    for (bit, size) in
+        CONTACT_FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1)
+    {
         let slot = &mut out[adr..adr + size];
         match bit {
             0 => slot[0] = fields.found,

@@ -14,9 +14,7 @@ mod range;
 mod vel;
 
 pub use camera::projection_focal;
-pub use contact::{
-    CONTACT_FIELDS, chosen_contacts, contact_matches, reports_net_force, touches,
-};
+pub use contact::{CONTACT_FIELDS, chosen_contacts, contact_matches, reports_net_force, touches};
 
 use nalgebra::Vector3;
 

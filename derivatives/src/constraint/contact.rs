@@ -230,12 +230,7 @@ impl<'a> Touching<'a> {
 
     /// Relative motions along the axes change by the change of the contact, and by that of the motions: acceleration that
     /// is linear in `qacc`, velocity.
-    fn motion_change(
-        &self,
-        column: &Column,
-        change: &Change,
-        motions: &Motions,
-    ) -> [[f64; 6]; 2] {
+    fn motion_change(&self, column: &Column, change: &Change, motions: &Motions) -> [[f64; 6]; 2] {
         let (mut v, mut alpha) = (SpatialVec::zero(), SpatialVec::zero());
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
             if column.moves[k] {

@@ -30,10 +30,10 @@ use crate::matrices::TransitionError;
 use crate::rne_pos::RnePos;
 pub(crate) use answer::{Answer, By, Listener, Nobody, Pull, Source};
 use contact::ContactScratch;
-pub(crate) use motion::moves;
 use motion::Motions;
-pub(crate) use scalar_row::velocity_slope;
+pub(crate) use motion::moves;
 use response::Rows;
+pub(crate) use scalar_row::velocity_slope;
 
 /// Derivatives of the constraint forces at fixed acceleration, the matrix H, and the scratch to compute them, allocated
 /// once.

@@ -54,12 +54,7 @@ pub(super) fn add(
 }
 
 /// Calls `add` with each column of row `i` and ∂(J qvel)/∂q of it.
-pub(crate) fn velocity_slope(
-    m: &Model,
-    d: &Data<f64>,
-    i: usize,
-    mut add: impl FnMut(usize, f64),
-) {
+pub(crate) fn velocity_slope(m: &Model, d: &Data<f64>, i: usize, mut add: impl FnMut(usize, f64)) {
     let (columns, _) = d.efc.row(i);
     let bend = Bend::of(m, d, i);
     for (l, &j) in columns.iter().enumerate() {

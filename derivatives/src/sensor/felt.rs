@@ -321,12 +321,7 @@ impl Load {
             change -= d.cdof[answer.dof].cross_force(&now);
         }
         let half = if self.torque { change.rot - self.arm.cross(&change.lin) } else { change.lin };
-        to.add3(
-            self.sensor,
-            0,
-            (answer.by, answer.dof),
-            &(self.axes.tr_mul(&half) * -self.sign),
-        );
+        to.add3(self.sensor, 0, (answer.by, answer.dof), &(self.axes.tr_mul(&half) * -self.sign));
     }
 }
 

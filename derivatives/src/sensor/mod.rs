@@ -122,12 +122,8 @@ const CONSTRAINTS: [SensorType; 8] = [
 ];
 
 /// Of these, what has a derivative by the acceleration.
-const FORCES: [SensorType; 4] = [
-    SensorType::Touch,
-    SensorType::Contact,
-    SensorType::JointLimitFrc,
-    SensorType::TendonLimitFrc,
-];
+const FORCES: [SensorType; 4] =
+    [SensorType::Touch, SensorType::Contact, SensorType::JointLimitFrc, SensorType::TendonLimitFrc];
 
 /// True if constraints or contacts can change what a sensor of the model measures.
 fn may_feel(m: &Model) -> bool {
@@ -143,13 +139,7 @@ pub(crate) fn feels_constraints<T: Scalar>(m: &Model, d: &Data<T>) -> bool {
 /// True if the closed form covers sensors of this type: all but those of rays and distances to geoms.
 pub fn covers_sensor(sensor: SensorType) -> bool {
     use SensorType as S;
-    !matches!(
-        sensor,
-        S::Rangefinder
-            | S::GeomDist
-            | S::GeomNormal
-            | S::GeomFromTo
-    )
+    !matches!(sensor, S::Rangefinder | S::GeomDist | S::GeomNormal | S::GeomFromTo)
 }
 
 /// True if the closed form covers all sensors of the model that are not disabled.

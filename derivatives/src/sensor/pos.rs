@@ -3,9 +3,9 @@
 use dualstep::math::Quat;
 use dualstep::model::options::disable;
 use dualstep::model::{ObjType, SensorType};
+use dualstep::sensor::projection_focal;
 use dualstep::smooth::jacobian::dof_point_velocity;
 use dualstep::smooth::{object_frame, object_quat};
-use dualstep::sensor::projection_focal;
 use dualstep::{Data, MINVAL, Model, Scalar, scalar};
 use nalgebra::Vector3;
 

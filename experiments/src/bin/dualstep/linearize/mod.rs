@@ -89,7 +89,8 @@ Files:
                  optional, with MuJoCo's shapes; of a trajectory (one row a step) the last row
   --out writes   A B C D state_names ctrl_names sensor_names timestep, the keys of a state; and of each
                  column of [A B] column_origin (method), column_why, column_side, column_kink; the
-                 same of [C D] with sensor_ before; solver_reached, solver_gradient. Of a trajectory A B C D have a first axis for the
+                 same of [C D] with sensor_ before; solver_reached,
+                 solver_at_minimum (1 or 0) and solver_gradient. Of a trajectory A B C D have a first axis for the
                  states, and time qpos qvel act ctrl are those of the trajectory
 
 Names: `knee.q` and `knee.v` are position and velocity of joint knee. Joints of several degrees of
@@ -339,15 +340,14 @@ fn print_origins(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A warning where the derivatives are not those of the minimum.
+/// Warnings where a step, or the derivative itself, is not that of the minimum of the constraint solver.
 fn print_unsolved(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
-    if !t.solver.reached {
-        writeln!(
-            out,
-            "  {YELLOW}!{YELLOW:#} the constraint solver did not reach its minimum ({}): derivatives are off; raise \
-             `iterations`",
-            t.solver
-        )?;
+    if !t.solver.at_minimum {
+        let what = "the minimum of the constraints was not reached: derivatives are off";
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {what}")?;
+    } else if !t.solver.reached {
+        let what = "the constraint solver stops short of the minimum that is differentiated: raise `iterations`";
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {what}")?;
     }
     Ok(())
 }
@@ -499,6 +499,7 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
             "iterations": t.solver.niter,
             "gradient": t.solver.gradient,
             "reached": t.solver.reached,
+            "at_minimum": t.solver.at_minimum,
         },
         "left_out": m.unsupported,
         "eigenvalues": eigenvalues,

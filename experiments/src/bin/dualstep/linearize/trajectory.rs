@@ -128,8 +128,8 @@ fn print(
     if let Some(&k) = unsolved.first() {
         writeln!(
             out,
-            "  {YELLOW}!{YELLOW:#} at {} of {rows} states the constraint solver did not reach its minimum; the first at \
-             {} s: {}",
+            "  {YELLOW}!{YELLOW:#} at {} of {rows} states the constraint solver stops short of its minimum; the first at {} s: \
+             {}",
             unsolved.len(),
             style::number(time[k]),
             transitions[k].solver
