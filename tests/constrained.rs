@@ -44,7 +44,7 @@ fn sensors_in_closed_form_match_dual_numbers_with_constraints() {
             for integrator in INTEGRATORS {
                 let mut m = with_integrator(&model, integrator);
                 m.opt.cone = cone;
-                let mut probe = Data::new(&m);
+                let mut probe = Data::<f64>::new(&m);
                 probe.set_state_from(&d);
                 if m.nsensordata == 0 || forward(&m, &mut probe).is_err() || probe.efc.nefc == 0 {
                     continue;
@@ -156,7 +156,7 @@ fn touch_on_a_floor_by_hand() {
           </sensor>
         </mujoco>"#,
     );
-    let mut d = Data::new(&m);
+    let mut d = Data::<f64>::new(&m);
     (d.qpos[0], d.qvel[0]) = (-0.01, 0.1);
     let t = rows(&m, &d);
     let (mass, imp) = (2.0_f64, 0.8_f64);
@@ -204,7 +204,7 @@ fn limit_sensors_by_hand() {
           </sensor>
         </mujoco>"#,
     );
-    let mut d = Data::new(&m);
+    let mut d = Data::<f64>::new(&m);
     (d.qpos[0], d.qvel[0], d.ctrl[0]) = (1.02, 0.3, 1.0);
     let t = rows(&m, &d);
     let imp = 0.8;
@@ -352,7 +352,7 @@ fn unconverged_solves_are_reported() {
         for integrator in INTEGRATORS {
             let m = with_integrator(&m, integrator);
             for method in [Method::Analytic, Method::Dual, Method::Fd] {
-                let mut cold = Data::new(&m);
+                let mut cold = Data::<f64>::new(&m);
                 cold.set_state_from(&d);
                 cold.qacc_warmstart.fill(0.0);
                 let Ok(t) = mjd_transition(&m, &cold, &DerivativeConfig::by(method)) else {
@@ -367,7 +367,7 @@ fn unconverged_solves_are_reported() {
     // nothing to solve
     let free =
         parse("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>");
-    let t = mjd_transition(&free, &Data::new(&free), &DerivativeConfig::default()).unwrap();
+    let t = mjd_transition(&free, &Data::<f64>::new(&free), &DerivativeConfig::default()).unwrap();
     assert!(t.solver.reached && t.solver.niter == 0);
 }
 

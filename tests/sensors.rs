@@ -74,7 +74,7 @@ fn tangents_of_sensors_are_their_derivatives() {
 // what the closed form does not have comes from dual numbers, column by column, and the closed form alone refuses
 #[test]
 fn sensors_that_the_closed_form_lacks_come_from_dual_numbers() {
-    for name in ["rangefinders", "sensors_distance"] {
+    for name in ["sensors_distance"] {
         let m = load(name);
         let d = golden_state(name, &m, "s0");
         let refused = mjd_transition_analytic(&m, &d).unwrap_err();
@@ -97,7 +97,7 @@ fn sensors_that_the_closed_form_lacks_come_from_dual_numbers() {
         assert!(auto.sensor_columns.iter().all(|c| c.origin == Origin::Dual && c.why == why));
         assert!(auto.C.iter().any(|x| *x != 0.0));
     }
-    assert!(covers_sensor(SensorType::Contact) && !covers_sensor(SensorType::Rangefinder));
+    assert!(covers_sensor(SensorType::Rangefinder) && !covers_sensor(SensorType::GeomDist));
 }
 
 // an actuator across a gap has no rows, and the closed form no derivative of its moment

@@ -186,7 +186,7 @@ pub enum Feature {
     BodyTransmission,
     /// Constraints are active, and their softness follows from the exact diagonal of the inertia (`diagexact`).
     ExactDiagonal,
-    /// Sensors of rays and distances to geoms.
+    /// Sensors of distances between geoms.
     Sensors,
     /// A contact whose geometry does not come out the same in a second run of its collider.
     ContactGeometry,
@@ -200,7 +200,7 @@ impl fmt::Display for Feature {
             Self::MovingSurfaces => "contacts of moving surfaces",
             Self::BodyTransmission => "an actuator pulls on what its body touches",
             Self::ExactDiagonal => "the exact diagonal of the constraint inertia",
-            Self::Sensors => "sensors of rays and distances",
+            Self::Sensors => "sensors of distances between geoms",
             Self::ContactGeometry => "a contact whose features are not clear",
         })
     }

@@ -26,6 +26,7 @@ mod actuator;
 mod felt;
 mod object;
 mod pos;
+mod range;
 mod vel;
 
 use dualstep::constraint::may_have_rows;

@@ -88,6 +88,14 @@ impl<T: Scalar> Turn<T> {
         }
     }
 
+    /// Displacement δR Rᵀ v of a vector `v` that turns with the frame.
+    pub(super) fn applied(&self, R: &Matrix3<T>, v: &Vector3<T>) -> Vector3<T> {
+        match self {
+            Self::About(axis) => axis.cross(v),
+            Self::Columns(change) => change * R.tr_mul(v),
+        }
+    }
+
     /// (δR)ᵀ v.
     pub(super) fn transposed(&self, R: &Matrix3<T>, v: &Vector3<T>) -> Vector3<T> {
         match self {

@@ -10,7 +10,7 @@ use dualstep::{Data, MINVAL, Model, Scalar, scalar};
 use nalgebra::Vector3;
 
 use super::object::{Subtrees, body_of, com_velocity, frame_motion, point_motion, reference_axes};
-use super::{Rows, Scratch, actuator};
+use super::{Rows, Scratch, actuator, range};
 
 /// Adds ∂/∂q (and for kinetic energy ∂/∂v) of position sensor `i`.
 pub(super) fn rows<T: Scalar>(
@@ -38,6 +38,7 @@ pub(super) fn rows<T: Scalar>(
                 rows.add3(k, &com_velocity(m, d, id, (k, part)));
             }
         }
+        S::Rangefinder => range::rows(m, d, i, &s.subtrees, rows),
         S::CamProjection => projection(m, d, i, &s.subtrees, rows),
         S::EPotential => potential(m, d, rows),
         S::EKinetic => kinetic(m, d, s, rows),

@@ -131,6 +131,10 @@ fn add_frame_sensors(m: &mut Model, step: usize) {
         if kind == ObjType::Site {
             let camera = Some((ObjType::Camera, i % m.ncam));
             add_sensor(m, S::CamProjection, Stage::Pos, 2, object, camera);
+            // all fields: distance, direction, origin, point, normal, depth
+            add_sensor(m, S::Rangefinder, Stage::Pos, 14, object, None);
+            m.sensor_intprm[m.nsensor - 1] = [63, 0, 0];
+            m.sensor_cutoff[m.nsensor - 1] = 0.0;
             add_sensor(m, S::Magnetometer, Stage::Pos, 3, object, None);
             add_sensor(m, S::Velocimeter, Stage::Vel, 3, object, None);
             add_sensor(m, S::Gyro, Stage::Vel, 3, object, None);
