@@ -139,8 +139,7 @@ pub(crate) fn feels_constraints<T: Scalar>(m: &Model, d: &Data<T>) -> bool {
 
 /// True if the closed form covers sensors of this type: all but those of rays and distances to geoms.
 pub fn covers_sensor(sensor: SensorType) -> bool {
-    use SensorType as S;
-    !matches!(sensor, S::Rangefinder | S::GeomDist | S::GeomNormal | S::GeomFromTo)
+    !matches!(sensor, SensorType::GeomDist | SensorType::GeomNormal | SensorType::GeomFromTo)
 }
 
 /// True if the closed form covers all sensors of the model that are not disabled.
