@@ -19,7 +19,7 @@ use crate::columns::{Segment, Wanted, ncolumns, segments};
 use crate::constraint::{ConstraintDeriv, mjd_constraint, mjd_constraint_to};
 use crate::finite_diff::FdConfig;
 use crate::implicit::ImplicitWorkspace;
-use crate::kinks;
+use crate::kinks::{self, RowKinks};
 use crate::matrices::{Column, Feature, Origin, Reason, Solve, Transition, TransitionError};
 use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
@@ -53,7 +53,7 @@ pub(crate) fn uncovered_rows(m: &Model, d: &Data<f64>) -> Option<Feature> {
 /// are differentiated there, whatever solver and tolerance the model asks for.
 pub(crate) fn exact<T: Scalar>(m: &Model) -> Data<T> {
     let mut d = Data::new(m);
-    d.polish_solver(m);
+    d.polish(m, true);
     d
 }
 
@@ -87,6 +87,7 @@ pub struct AnalyticWorkspace {
     sensors: Option<SensorDeriv<f64>>,
     /// If there can be constraints.
     constraint: Option<Box<Constrained>>,
+    rows: Option<Box<RowKinks>>,
 }
 
 /// What constraints need beside the rest.
@@ -127,6 +128,7 @@ impl AnalyticWorkspace {
             implicit: (m.opt.integrator.needs_qDeriv())
                 .then(|| Box::new(ImplicitWorkspace::new(m))),
             sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::shared(m)),
+            rows: may_have_rows(m).then(|| Box::new(RowKinks::new(m))),
             constraint: may_have_rows(m).then(|| {
                 let (acceleration, force) = (vec![0.0; m.nv * n], vec![0.0; m.nv * n]);
                 Box::new(Constrained { deriv: ConstraintDeriv::new(m), acceleration, force })
@@ -199,6 +201,12 @@ pub(crate) fn linearize(
     if w.wanted.state {
         state(m, d, w, transition)?;
     }
+    row_kinks(m, w);
+    if w.wanted.state {
+        for &column in &w.wanted.columns {
+            transition.columns[column] = w.columns[column];
+        }
+    }
     let Some(sensors) = &mut w.sensors else { return Ok(None) };
     if !covers_sensors(m) {
         return Ok(Some(Feature::Sensors));
@@ -231,9 +239,6 @@ fn state(
     w: &mut AnalyticWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
-    for &column in &w.wanted.columns {
-        transition.columns[column] = w.columns[column];
-    }
     if let Some(rk4) = &mut w.rk4 {
         let (blocks, solver) = rk4::tangents(m, d, &w.wanted.columns, rk4)?;
         transition.solver = transition.solver.worse(solver);
@@ -284,6 +289,19 @@ fn state(
     }
     assemble(m, w, transition);
     Ok(())
+}
+
+/// Kinks of constraints. Under RK4 those of the first stage, with what an input does at fixed acceleration only.
+fn row_kinks(m: &Model, w: &mut AnalyticWorkspace) {
+    let Some(rows) = &mut w.rows else { return };
+    let n = w.wanted.columns.len();
+    let block = w.constraint.as_ref().filter(|_| w.wanted.state && w.rk4.is_none());
+    let block = block.filter(|_| w.d.efc.nefc > 0);
+    let acceleration = |dof: usize, column: usize| match (block, w.slot[column]) {
+        (Some(c), Some(place)) => c.acceleration[dof * n + place],
+        _ => 0.0,
+    };
+    rows.mark(m, &w.d, &acceleration, &FdConfig::forward().eps, &mut w.columns);
 }
 
 fn add(to: &mut [f64], from: &[f64]) {

@@ -163,17 +163,20 @@ pub(crate) fn many<T: Scalar>(
     }
 
     // an edge on a face
-    if let Some((end, f)) = flattest(a, &mat_a, faces_b, normal_b) {
+    if let Some((end, f)) = edge_along(a, &mat_a, faces_b, normal_b) {
         return clip.edge_on_face(out, margin, [a, b], (end, f), normal, -T::one());
     }
-    if let Some((end, f)) = flattest(b, &mat_b, faces_a, normal_a) {
+    if let Some((end, f)) = edge_along(b, &mat_b, faces_a, normal_a) {
         return clip.edge_on_face(out, margin, [b, a], (end, f), &-normal, T::one());
     }
     false
 }
 
-/// The edge of a feature, by its other end, and the face of the others, that are most nearly parallel.
-fn flattest<T: Scalar>(
+/// An edge of a feature, by its other end, and a face of the others that are nearly parallel: the first such in
+/// the order of faces, of a round side the most parallel.
+///
+/// Source: MuJoCo `alignedFaceEdge`; for round sides found by probing MuJoCo 4.0.1.
+fn edge_along<T: Scalar>(
     feature: &Feature<T>,
     mat: &Matrix3<f64>,
     faces: impl Iterator<Item = usize>,
@@ -195,10 +198,7 @@ fn flattest<T: Scalar>(
     };
     faces
         .flat_map(|f| feature.edge_ends().map(move |end| (end, f)))
-        .map(|(end, f)| (sine(end, f), end, f))
-        .min_by(|x, y| x.0.total_cmp(&y.0))
-        .filter(|(sine, _, _)| *sine < EDGE)
-        .map(|(_, end, f)| (end, f))
+        .find(|&(end, f)| sine(end, f) < EDGE)
 }
 
 /// A plane in the world.

@@ -122,7 +122,7 @@ fn print(
             kinked.len(),
             style::number(time[k])
         )?;
-        print_one_sided(&transitions[k], out)?;
+        print_one_sided(m, &transitions[k], out)?;
     }
     let unsolved: Vec<usize> = (0..rows).filter(|k| !transitions[*k].solver.reached).collect();
     if let Some(&k) = unsolved.first() {
