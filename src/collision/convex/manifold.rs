@@ -233,29 +233,22 @@ impl<T: Scalar> Clip<T> {
 
     /// Clips the polygon by the sides of a face with the given normal.
     ///
-    /// Where corners lie on sides, rounding decides how often they are kept, and so which contacts are; so
-    /// this is MuJoCo's arithmetic.
-    ///
-    /// Source: Sutherland, Hodgman, *Reentrant polygon clipping*, CACM 17 (1974); MuJoCo `polygonClip`.
+    /// Source: Sutherland, Hodgman, *Reentrant polygon clipping*, CACM 17 (1974).
     fn cut(&mut self, normal: &Vector3<T>) {
         for k in 0..self.side.len() {
             let (from, to) = (self.side[k], self.side[(k + 1) % self.side.len()]);
-            let across = (to - from).cross(&((from + normal) - from));
-            let inward = across * (T::one() / across.norm_squared().sqrt());
-            let offset = inward.dot(&from);
-            let inside = |p: &Vector3<T>| (p - from).dot(&inward).re() > -INSIDE;
+            let inward = (to - from).cross(normal).normalize();
+            let depth = |p: &Vector3<T>| (p - from).dot(&inward);
             self.clipped.clear();
             let n = self.polygon.len();
             for i in 0..n {
                 let (p, q) = (self.polygon[i], self.polygon[(i + 1) % n]);
-                if inside(&p) != inside(&q) {
-                    let slope = inward.dot(&(q - p));
-                    let t = (offset - inward.dot(&p)) / slope;
-                    if slope.re() != 0.0 && (0.0..=1.0).contains(&t.re()) {
-                        self.clipped.push(p + (q - p) * t);
-                    }
+                let (dp, dq) = (depth(&p), depth(&q));
+                let (p_in, q_in) = (dp.re() > -INSIDE, dq.re() > -INSIDE);
+                if p_in != q_in && dp.re() * dq.re() < 0.0 {
+                    self.clipped.push(p + (q - p) * (dp / (dp - dq)));
                 }
-                if inside(&q) {
+                if q_in {
                     self.clipped.push(q);
                 }
             }
@@ -332,8 +325,7 @@ fn most_distant<T: Scalar>(points: &[Vector3<T>]) -> [usize; 2] {
 pub(crate) fn large_quadrilateral<T: Scalar>(polygon: &[Vector3<T>]) -> [usize; 4] {
     let area = |q: [usize; 4]| {
         let [a, b, c, d] = q.map(|i| polygon[i].map(Scalar::re));
-        // the cross product of the diagonals, rounded as MuJoCo does: equal areas are common
-        0.5 * ((d - a).cross(&(b - d)) + (c - b).cross(&(a - c))).norm()
+        (c - a).cross(&(d - b)).norm()
     };
     let mut q = [0, 1, 2, 3];
     let mut largest = area(q);

@@ -1,3 +1,5 @@
+//! Hulls in Qhull's order, with the numbers of `MuJoCo` for the same points.
+
 use super::*;
 
 const CORNER: [[f64; 3]; 4] = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

@@ -10,27 +10,31 @@ use dualstep::sensor::supported;
 use dualstep::{Data, Model};
 
 use super::constraint::{converged, is_useful};
+use super::pipeline::Found;
 use super::smooth::{has_principal_axes, oracle_resets};
 use super::{Differences, pipeline};
 use crate::compare::err;
 use crate::golden::{Golden, StateHeader};
-use crate::tolerance::{FD_NOISE_FACTOR, FD_NOISE_USELESS};
+use crate::tolerance::{DERIVATIVE, FD_NOISE_FACTOR, FD_NOISE_USELESS};
 
 /// Compares A, B, C, D of `fd_smooth`, where the oracle has them, with differences as the oracle takes them.
 pub fn compare(m: &Model, golden: &Golden) -> Differences {
     let m = pipeline::without_constraints(m);
-    compare_matrices(&m, golden, "fd_smooth", |d| pipeline::transition(&m, d).map(Some))
+    compare_matrices(&m, golden, "fd_smooth", |d| {
+        Ok(Found { matrices: pipeline::transition(&m, d)?, kink: false })
+    })
 }
 
 /// Compares A, B, C, D of `fd_conv`, where the oracle has them, with those of `mjd_transition`.
 ///
-/// States with a kink are left out and counted: those that `mjd_transition` reports, and those where a nudge of the
-/// oracle's size crosses one, as our own differences with that nudge see. Differences are an average over both sides
-/// there.
+/// Where both disagree at a kink the state is left out and counted: one that `mjd_transition` reports, or one that a
+/// nudge of the oracle's size crosses, as our own differences with that nudge see. Differences are an average over both
+/// sides there.
 pub fn compare_constrained(m: &Model, golden: &Golden) -> Differences {
     let m = converged(m);
     compare_matrices(&m, golden, "fd_conv", |d| {
-        if unclamped_beyond_range(&m, d) { Ok(None) } else { pipeline::exact_transition(&m, d) }
+        let found = pipeline::exact_transition(&m, d)?;
+        Ok(if unclamped_beyond_range(&m, d) { Found { kink: true, ..found } } else { found })
     })
 }
 
@@ -47,7 +51,7 @@ fn compare_matrices(
     m: &Model,
     golden: &Golden,
     group: &str,
-    transition: impl Fn(&Data<f64>) -> Result<Option<[Vec<f64>; 4]>, String>,
+    transition: impl Fn(&Data<f64>) -> Result<Found, String>,
 ) -> Differences {
     let mut d = Data::new(m);
     let mut out = Differences::default();
@@ -66,16 +70,23 @@ fn compare_matrices(
         };
         match pipeline::set_state(m, golden, state, &mut d).and_then(|()| transition(&d)) {
             Err(message) => out.push(&message, Some(state), f64::INFINITY),
-            Ok(None) => out.kinks += 1,
-            Ok(Some(ours)) => {
-                out.compared += 1;
+            Ok(Found { matrices: ours, kink }) => {
+                let mut errors = Vec::new();
                 for ((name, ours), noise) in ["A", "B", "C", "D"].into_iter().zip(&ours).zip(noise)
                 {
                     if let Some(mut theirs) = matrix(name) {
                         if matches!(name, "C" | "D") {
                             leave_out(m, &mut theirs);
                         }
-                        out.push(name, Some(state), beyond_noise(err(ours, &theirs), noise));
+                        errors.push((name, beyond_noise(err(ours, &theirs), noise)));
+                    }
+                }
+                if kink && errors.iter().any(|(_, err)| err.is_nan() || *err > DERIVATIVE) {
+                    out.kinks += 1;
+                } else {
+                    out.compared += 1;
+                    for (name, err) in errors {
+                        out.push(name, Some(state), err);
                     }
                 }
             }

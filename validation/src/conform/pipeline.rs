@@ -57,18 +57,23 @@ pub(super) fn transition(m: &Model, d: &Data<f64>) -> Result<[Vec<f64>; 4], Stri
     Ok([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect()))
 }
 
-/// Transition matrices `A B C D` by the method that a user gets, row-major; none where a column has a kink, at the
-/// state or within a nudge of the oracle's.
-pub(super) fn exact_transition(m: &Model, d: &Data<f64>) -> Result<Option<[Vec<f64>; 4]>, String> {
+/// Transition matrices `A B C D`, row-major, and whether a column has a kink.
+pub(super) struct Found {
+    pub(super) matrices: [Vec<f64>; 4],
+    pub(super) kink: bool,
+}
+
+/// Those by the method that a user gets; a kink counts that is at the state or within a nudge of the oracle's.
+pub(super) fn exact_transition(m: &Model, d: &Data<f64>) -> Result<Found, String> {
     let config = DerivativeConfig::default();
     let found = mjd_transition(m, d, &config).map_err(|e| e.to_string())?;
     let nudge = FdConfig { polish: true, ..FdConfig::uniform(true, ORACLE_NUDGE) };
     let nudged = mjd_transition_fd(m, d, &nudge).map_err(|e| e.to_string())?;
     let mut columns = found.columns.iter().chain(&found.sensor_columns).chain(&nudged.columns);
-    if columns.any(|column| column.kink.is_some()) {
-        return Ok(None);
-    }
-    Ok(Some([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect())))
+    let kink = columns.any(|column| column.kink.is_some());
+    let matrices =
+        [found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect());
+    Ok(Found { matrices, kink })
 }
 
 /// The oracle's nudge.
