@@ -13,6 +13,7 @@ mod mjcf;
 mod order;
 mod scalars;
 mod sensors;
+mod smoothing;
 mod solver;
 mod support;
 mod tidy;

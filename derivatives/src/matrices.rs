@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
-use dualstep::{Model, StepError};
+use dualstep::softening::SofteningError;
+use dualstep::{Model, Softening, StepError};
 use ndarray::Array2;
 use ndarray_npy::{NpzWriter, WriteNpzError};
 use thiserror::Error;
@@ -37,6 +38,8 @@ pub struct Transition {
     pub columns: Vec<Column>,
     /// Where each column of C, then each of D, comes from (2nv+na + nu).
     pub sensor_columns: Vec<Column>,
+    /// By how much contacts were softened for it: not at all, if it is the derivative of the step.
+    pub softening: Softening,
 }
 
 /// Where a column comes from, and what is known of it.
@@ -61,6 +64,8 @@ pub enum Origin {
     Dual,
     /// Finite differences of steps.
     Fd,
+    /// An average over samples around the state.
+    Sampled,
     /// None: the column was not asked for and is zero.
     Skipped,
 }
@@ -157,6 +162,7 @@ impl fmt::Display for Origin {
             Self::Analytic => "analytic",
             Self::Dual => "dual",
             Self::Fd => "fd",
+            Self::Sampled => "sampled",
             Self::Skipped => "skipped",
         })
     }
@@ -227,6 +233,7 @@ impl Transition {
             sensor_names: sensor_names(m),
             columns: vec![Column::SKIPPED; nx + nu],
             sensor_columns: vec![Column::SKIPPED; nx + nu],
+            softening: Softening::default(),
         }
     }
 
@@ -333,6 +340,9 @@ pub enum TransitionError {
     /// The nudge is not a positive number.
     #[error("the finite-difference step must be positive and finite, found {0}")]
     Eps(f64),
+    /// Contacts cannot be softened like that.
+    #[error("softening of contacts: {0}")]
+    Softening(#[source] SofteningError),
     /// A column that the linearization does not have.
     #[error("there is no column {column}: [A B] has {count}")]
     Column {

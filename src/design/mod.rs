@@ -20,3 +20,6 @@ pub mod five_ways_to_differentiate {}
 
 #[doc = include_str!("007-contact.md")]
 pub mod contact {}
+
+#[doc = include_str!("009-smoothing.md")]
+pub mod smoothing {}

@@ -253,6 +253,7 @@ fn origins(t: &Transition) -> Vec<(String, usize)> {
     for column in &t.columns {
         let name = match column.origin {
             Origin::Analytic => "closed form".to_owned(),
+            Origin::Sampled => "average over samples".to_owned(),
             Origin::Dual | Origin::Fd | Origin::Skipped => {
                 let name = if column.origin == Origin::Fd { "differences" } else { "dual numbers" };
                 match column.why {
