@@ -10,7 +10,7 @@ use dualstep_derivatives::DerivativeConfig;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::rollout::{Rollout, moments, normals};
+use super::rollout::{Rollout, count, moments, normals};
 use super::{Claim, Reproduction};
 use crate::config::{Config, Count, Positive};
 use crate::findings::{Findings, Table};
@@ -64,10 +64,9 @@ fn run(config: &Config) -> Result<Reproduction, StudyError> {
     let pushes = pushes(&s)?;
 
     let mut bias = Table::new("gradient by the angle", &GRADIENTS);
-    for (name, at, sigma) in [
-        ("near the jump", s.near_rad, s.sigma_rad),
-        ("far from it", s.far_rad, s.narrow_sigma_rad),
-    ] {
+    for (name, at, sigma) in
+        [("near the jump", s.near_rad, s.sigma_rad), ("far from it", s.far_rad, s.narrow_sigma_rad)]
+    {
         bias.push(name, &landscape.gradients(at.get(), sigma.get()));
     }
     let mut variance = Table::new("variance at stiffness", &["first order", "zeroth order"]);
@@ -108,7 +107,7 @@ fn ball(s: &Settings) -> Result<Model, StudyError> {
 fn throws(s: &Settings) -> Result<Vec<Throw>, StudyError> {
     let m = ball(s)?;
     let n = s.angles.get();
-    let steps = steps(s.throw_s, s.throw_step_s);
+    let steps = count(s.throw_s.get() / s.throw_step_s.get());
     let throw = |k: usize| {
         let angle = s.last_angle_rad.get() * k as f64 / n as f64;
         let mut rollout = Rollout::new(&m, &DerivativeConfig::default())?;
@@ -121,14 +120,6 @@ fn throws(s: &Settings) -> Result<Vec<Throw>, StudyError> {
         Ok(Throw { angle, place, slope: v * (by_start[3] * along - by_start[2] * up) })
     };
     (0..=n).into_par_iter().map(throw).collect()
-}
-
-/// Number of steps in a time.
-fn steps(time: Positive, step: Positive) -> usize {
-    // positive, and at most what a count is
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
-    let n = (time.get() / step.get()).round() as usize;
-    n
 }
 
 /// Where the ball lands in the paper: on a parabola, or at the foot of the wall.
@@ -185,9 +176,8 @@ impl Landscape {
     fn gradients(&self, at: f64, sigma: f64) -> [f64; 5] {
         let e = 0.02 * sigma;
         let exact = (self.mean(at + e, sigma) - self.mean(at - e, sigma)) / (2.0 * e);
-        let nearest = |a: &&Throw, b: &&Throw| {
-            (a.angle - at).abs().total_cmp(&(b.angle - at).abs())
-        };
+        let nearest =
+            |a: &&Throw, b: &&Throw| (a.angle - at).abs().total_cmp(&(b.angle - at).abs());
         let baseline = self.throws.iter().min_by(nearest).map_or(f64::NAN, value);
         let derivative = |t: &Throw| -2.0 * t.place * t.slope;
         let first = moments(self.weights(at, sigma).map(|(w, _, t)| (w, derivative(t))));
@@ -232,7 +222,7 @@ fn pushes(s: &Settings) -> Result<Vec<Push>, StudyError> {
 /// Both estimators of the gradient by the force in each interval, on the same samples.
 fn push(s: &Settings, m: &Model) -> Result<Push, StudyError> {
     let (n, sigma) = (s.intervals.get(), s.sigma_n.get());
-    let each = steps(s.push_s, s.push_step_s) / n;
+    let each = count(s.push_s.get() / s.push_step_s.get()) / n;
     let start = Data::new(m);
     let goal = s.goal_m.get();
     let cost = |d: &Data<f64>| (d.qpos[1] - goal).powi(2);
@@ -291,17 +281,43 @@ fn claims(s: &Settings, landscape: &Landscape, bias: &Table, pushes: &[Push]) ->
             landscape.jump_rad,
             [angle - 0.05, angle + 0.05],
         ),
-        claim("landing place away from jumps, distance from theirs [mm]",
-            1e3 * landscape.distance, [0.0, 3.0]),
-        claim("first order / gradient of the mean, near the jump", at(near, 1) / at(near, 0), [-any, 0.5]),
-        claim("zeroth order / gradient of the mean, near the jump", at(near, 2) / at(near, 0), [0.95, 1.05]),
-        claim("first order / gradient of the mean, far from it", at(far, 1) / at(far, 0), [0.95, 1.05]),
-        claim("standard deviation, first / zeroth order, far from it", at(far, 3) / at(far, 4), [0.0, 1.0]),
-        claim("pushing, softest contact: variance, first / zeroth order", ratio(soft), [0.0, 1.0]).up_to(1.5),
-        claim("pushing, hardest contact: variance, first / zeroth order", ratio(hard), [1.0, any]).up_to(3.0),
-        claim("variance of first order, exponent in the stiffness", order(&by_stiffness, |_| true), [0.1, any])
-            .up_to(2.0),
-        claim("softest contact: distance of the means, in standard errors", soft.apart, [0.0, 4.0]).up_to(4.0),
+        claim(
+            "landing place away from jumps, distance from theirs [mm]",
+            1e3 * landscape.distance,
+            [0.0, 3.0],
+        ),
+        claim(
+            "first order / gradient of the mean, near the jump",
+            at(near, 1) / at(near, 0),
+            [-any, 0.5],
+        ),
+        claim(
+            "zeroth order / gradient of the mean, near the jump",
+            at(near, 2) / at(near, 0),
+            [0.95, 1.05],
+        ),
+        claim(
+            "first order / gradient of the mean, far from it",
+            at(far, 1) / at(far, 0),
+            [0.95, 1.05],
+        ),
+        claim(
+            "standard deviation, first / zeroth order, far from it",
+            at(far, 3) / at(far, 4),
+            [0.0, 1.0],
+        ),
+        claim("pushing, softest contact: variance, first / zeroth order", ratio(soft), [0.0, 1.0])
+            .up_to(1.5),
+        claim("pushing, hardest contact: variance, first / zeroth order", ratio(hard), [1.0, any])
+            .up_to(3.0),
+        claim(
+            "variance of first order, exponent in the stiffness",
+            order(&by_stiffness, |_| true),
+            [0.1, any],
+        )
+        .up_to(2.0),
+        claim("softest contact: distance of the means, in standard errors", soft.apart, [0.0, 4.0])
+            .up_to(4.0),
     ]
 }
 

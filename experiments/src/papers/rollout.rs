@@ -89,6 +89,14 @@ impl<'a> Rollout<'a> {
     }
 }
 
+/// The nearest whole number of a small quotient: steps in a time.
+pub fn count(quotient: f64) -> usize {
+    let rounded = quotient.round().clamp(0.0, 1e9);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+    let n = rounded as usize;
+    n
+}
+
 /// Standard normals: number `stream` of the sequences of a seed.
 pub fn normals(seed: u64, stream: u64) -> impl Iterator<Item = f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -147,7 +155,8 @@ mod tests {
     fn moments_of_a_coin() {
         let (mean, variance) = moments([(3.0, 0.0), (1.0, 4.0)].into_iter());
         assert_eq!((mean, variance), (1.0, 3.0));
-        let (mean, variance) = moments(normals(1, 0).take(20_000).map(|x| (1.0, x)));
+        let sample: Vec<f64> = normals(1, 0).take(20_000).collect();
+        let (mean, variance) = moments(sample.iter().map(|x| (1.0, *x)));
         assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.03);
     }
 }
