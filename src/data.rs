@@ -349,6 +349,14 @@ impl<T: Scalar> Data<T> {
         self.scratch.collision.as_ref().map_or(&[], |collision| &collision.unsupported)
     }
 
+    /// From now on the constraint solver goes on to the minimum itself, whatever solver and tolerance the options ask
+    /// for, and leaves out the no-slip pass: what a linearization differentiates.
+    pub fn polish_solver(&mut self, m: &Model) {
+        if let Some(solver) = &mut self.scratch.solver {
+            solver.polish(m);
+        }
+    }
+
     /// Copies state and inputs of a simulation on real numbers, with zero tangent.
     ///
     /// # Panics

@@ -12,7 +12,7 @@ use dualstep::linalg::tree_ldl;
 use dualstep::model::options::{disable, enable};
 use dualstep::model::{Integrator, TrnType};
 use dualstep::smooth::poly;
-use dualstep::{Data, Model};
+use dualstep::{Data, Model, Scalar};
 
 use crate::actuator::next_activation_derivative;
 use crate::columns::{Segment, Wanted, ncolumns, segments};
@@ -40,6 +40,14 @@ pub(crate) fn uncovered(m: &Model, d: &Data<f64>) -> Option<Feature> {
     } else {
         None
     }
+}
+
+/// What a linearization runs its forward passes in: forces of constraints are those of the minimum itself, since they
+/// are differentiated there, whatever solver and tolerance the model asks for.
+pub(crate) fn exact<T: Scalar>(m: &Model) -> Data<T> {
+    let mut d = Data::new(m);
+    d.polish_solver(m);
+    d
 }
 
 /// Everything that [`mjd_transition_analytic_into`] writes on its way.
@@ -100,7 +108,7 @@ impl AnalyticWorkspace {
             why,
             slot,
             columns: vec![Column::SKIPPED; ncolumns(m)],
-            d: Data::new(m),
+            d: exact(m),
             smooth: SmoothDeriv::new(m),
             acc: vec![0.0; m.nv],
             H: vec![0.0; m.nM],

@@ -10,6 +10,7 @@ use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar, StepError};
 use rayon::prelude::*;
 
+use crate::analytic::exact;
 use crate::columns::{Input, Wanted, input};
 use crate::finite_diff::FdConfig;
 use crate::kinks;
@@ -47,7 +48,7 @@ impl DualWorkspace {
     pub(crate) fn of(m: &Model, wanted: Wanted, why: Reason) -> Self {
         let chunks = wanted.columns.len().div_ceil(WIDTH);
         let worker = || Worker {
-            d: Data::new(m),
+            d: exact(m),
             direction: vec![Dual::lift(0.0); m.nv],
             qpos: vec![Dual::lift(0.0); m.nq],
         };

@@ -13,6 +13,7 @@ use dualstep::{Data, Model, Scalar};
 use nalgebra::{Matrix3, Vector3};
 
 use crate::actuator::{activation_clamped, activation_rate_derivative, activation_span};
+use crate::analytic::exact;
 use crate::columns::{Input, input, ncolumns};
 use crate::dynamics::{AccelerationDeriv, mjd_acceleration};
 use crate::matrices::TransitionError;
@@ -69,7 +70,7 @@ impl Rk4Workspace {
     pub(crate) fn new(m: &Model, n: usize) -> Self {
         let jets = || [Jet::new(m.nv, n), Jet::new(m.nv, n), Jet::new(m.na, n)];
         Self {
-            d: Data::new(m),
+            d: exact(m),
             continuous: AccelerationDeriv::new(m),
             stage: jets(),
             sum: jets(),

@@ -28,6 +28,7 @@ mod cg;
 mod qcqp;
 mod dual;
 mod pgs;
+mod polish;
 mod tangent;
 mod inverse;
 mod stats;
@@ -64,6 +65,8 @@ pub struct SolverWorkspace<T: Scalar> {
     /// Present for PGS and no-slip.
     dual: Option<Dual>,
     tangents: Tangents<T>,
+    /// Whether the minimum itself is wanted, whatever the options say.
+    polish: bool,
     /// How the last solve went.
     pub stats: SolverStats,
 }
@@ -83,8 +86,16 @@ impl<T: Scalar> SolverWorkspace<T> {
             cg: ConjugateGradient::new(m.nv),
             dual: dual.then(|| Dual::new(m.nv, capacity)),
             tangents: Tangents::new(m.nv, capacity),
+            polish: false,
             stats: SolverStats::new(m.opt.iterations + m.opt.noslip_iterations),
         }
+    }
+
+    /// From now on every solve goes on to the minimum, by Newton steps from where the solver of the options ends, and
+    /// leaves out the no-slip pass: what a linearization differentiates.
+    pub fn polish(&mut self, m: &Model) {
+        self.polish = true;
+        self.newton.get_or_insert_with(|| Newton::new(m.nv, self.capacity));
     }
 }
 
@@ -125,11 +136,14 @@ pub fn solve<T: Scalar>(
     let mut status = SolverStatus::NonFinite;
     if ws.problem.load(m, d, efc, contacts) {
         status = ws.solve_real(m, d);
+        if ws.polish {
+            status = ws.polish_real(m, status);
+        }
         ws.write(d, efc, |re, _| T::lift(re));
         if T::ORDER > 0 {
             status = ws.differentiate(m, d, efc, status);
         }
-        if m.opt.noslip_iterations > 0 {
+        if m.opt.noslip_iterations > 0 && !ws.polish {
             ws.noslip(m);
             ws.write(d, efc, |re, old| T::from_parts(|k| if k == 0 { re } else { old.part(k) }));
         }
@@ -157,7 +171,11 @@ impl<T: Scalar> SolverWorkspace<T> {
     /// Makes room for `nefc` rows.
     fn reserve(&mut self, m: &Model, nefc: usize) {
         if nefc > self.capacity {
+            let polish = self.polish;
             *self = Self::new(m, nefc.next_power_of_two());
+            if polish {
+                self.polish(m);
+            }
         }
     }
 
@@ -185,6 +203,19 @@ impl<T: Scalar> SolverWorkspace<T> {
         status
     }
 
+    /// On to the minimum.
+    fn polish_real(&mut self, m: &Model, status: SolverStatus) -> SolverStatus {
+        let Self { problem: p, at, line, newton, stats, .. } = self;
+        let newton = newton.as_mut().expect(OTHER_SOLVER);
+        let reached = polish::polish(m, p, at, (newton, line));
+        stats.gradient = at.scaled_gradient(p);
+        match status {
+            _ if reached => SolverStatus::Converged,
+            SolverStatus::Converged => SolverStatus::NoImprovement,
+            status => status,
+        }
+    }
+
     /// Tangents at the minimum; of PGS in the states that belong to its acceleration.
     fn differentiate(
         &mut self,
@@ -193,8 +224,8 @@ impl<T: Scalar> SolverWorkspace<T> {
         efc: &mut Efc<T>,
         status: SolverStatus,
     ) -> SolverStatus {
-        let Self { problem: p, at, newton, stats, tangents, .. } = self;
-        if m.opt.solver == SolverType::Pgs {
+        let Self { problem: p, at, newton, stats, tangents, polish, .. } = self;
+        if m.opt.solver == SolverType::Pgs && !*polish {
             at.evaluate(m, p);
             stats.gradient = at.scaled_gradient(p);
         }

@@ -38,8 +38,9 @@ pub(crate) struct Primal {
     pub(crate) Mgrad: Vec<f64>,
     /// Direction of search (nv).
     pub(crate) search: Vec<f64>,
-    Mv: Vec<f64>,
-    Jv: Vec<f64>,
+    /// M v and J v of the direction.
+    pub(crate) Mv: Vec<f64>,
+    pub(crate) Jv: Vec<f64>,
     old_state: Vec<EfcState>,
     pub(crate) cost: f64,
 }
@@ -122,6 +123,12 @@ impl Primal {
         (0.5 * p.scale * dot(&self.grad, &self.Mgrad)).max(0.0)
     }
 
+    /// M v and J v of the direction.
+    pub(crate) fn prepare_search(&mut self, m: &Model, p: &Problem) {
+        p.mul_M(m, &self.search, &mut self.Mv);
+        p.mul_J(&self.search, &mut self.Jv);
+    }
+
     /// a += α v.
     fn advance(&mut self, p: &Problem, alpha: f64) {
         for i in 0..p.nv {
@@ -171,8 +178,7 @@ pub(crate) fn minimize<D: Descent>(
 
     let tolerance = opt.tolerance * opt.ls_tolerance;
     while stats.niter < opt.iterations {
-        p.mul_M(m, &at.search, &mut at.Mv);
-        p.mul_J(&at.search, &mut at.Jv);
+        at.prepare_search(m, p);
         let Primal { Ma, x, search, Mv, Jv, .. } = &*at;
         let direction = Direction { Ma, x, v: search, Mv, Jv };
         let found = line.search(p, &direction, tolerance, opt.ls_iterations);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use dualstep::Model;
 use dualstep::softening::onset_warning;
 use dualstep_validation::derivatives::{
-    Compared, Coverage, ModelReport, ValidateOptions, Verdict, validate,
+    Compared, Coverage, ModelReport, State, ValidateOptions, Verdict, validate,
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -73,6 +73,12 @@ pub struct Asked {
     pub seed: u64,
     /// All methods under all integrators.
     pub all_integrators: bool,
+    /// Closed form against dual numbers only.
+    pub closed_form: bool,
+    /// Steps of a rollout.
+    pub rollout: usize,
+    /// Folder of golden data whose states were taken as well.
+    pub golden: Option<PathBuf>,
     /// Options of models that were replaced, in words; empty if none.
     pub replaced: Vec<String>,
 }
@@ -117,9 +123,10 @@ impl Subject {
         file: &[u8],
         m: &Model,
         options: &ValidateOptions,
+        given: &[State],
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Self {
-        let report = validate(m, options, progress);
+        let report = validate(m, options, given, progress);
         Self {
             source,
             file_sha256: hex(Sha256::new().chain_update(file)),

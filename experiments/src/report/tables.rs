@@ -1,5 +1,7 @@
 //! The tables of a report, before they are HTML or Markdown.
 
+use std::fmt::Write as _;
+
 use dualstep_validation::derivatives::{
     BlockReport, Branches, Case, Compared, Finding, ModelReport, Verdict,
 };
@@ -128,14 +130,26 @@ pub(super) fn provenance(document: &Document) -> Table {
     } else {
         asked.replaced.join(", ")
     };
-    let states = format!(
+    let mut states = format!(
         "{} random states of each model with seed {}, the reference configuration, all keyframes",
         asked.states, asked.seed
     );
-    let depth = if asked.all_integrators {
-        "all methods under all five integrators"
-    } else {
-        "all methods under the model's integrator, the closed form under all five"
+    if let Some(folder) = &asked.golden {
+        let _ = write!(states, ", the states of {}", folder.display());
+    }
+    if asked.rollout > 0 {
+        let _ = write!(
+            states,
+            ", {} states of a rollout under random controls (closed form only, the model's integrator)",
+            asked.rollout
+        );
+    }
+    let depth = match (asked.closed_form, asked.all_integrators) {
+        (true, _) => "the closed form under all five integrators",
+        (false, true) => "all methods under all five integrators",
+        (false, false) => {
+            "all methods under the model's integrator, the closed form under all five"
+        }
     };
     let rows = [
         ("command", p.command.clone()),

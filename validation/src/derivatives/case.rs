@@ -10,20 +10,18 @@ use super::report::{
     Skipped,
 };
 use super::sample::{Depth, Sample};
-use super::states::State;
 
 /// Puts the samples of all states together.
 pub(super) fn case(
     m: &Model,
     integrator: &'static str,
     depth: Depth,
-    states: &[State],
-    samples: &[Result<Sample, String>],
+    samples: &[(&str, Result<Sample, String>)],
 ) -> Case {
     let mut skipped = Vec::new();
-    for (state, sample) in states.iter().zip(samples) {
+    for (state, sample) in samples {
         let skip =
-            |method, why: &String| Skipped { state: state.name.clone(), method, why: why.clone() };
+            |method, why: &String| Skipped { state: (*state).to_owned(), method, why: why.clone() };
         match sample {
             Ok(sample) => {
                 let refused = sample.refused.iter();
@@ -32,10 +30,9 @@ pub(super) fn case(
             Err(why) => skipped.push(skip(None, why)),
         }
     }
-    let named: Vec<(&str, &Sample)> = states
+    let named: Vec<(&str, &Sample)> = samples
         .iter()
-        .zip(samples)
-        .filter_map(|(state, sample)| Some((state.name.as_str(), sample.as_ref().ok()?)))
+        .filter_map(|(state, sample)| Some((*state, sample.as_ref().ok()?)))
         .collect();
     let full = depth == Depth::Full;
     let blocks = Block::all(m);

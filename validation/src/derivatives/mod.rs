@@ -9,13 +9,14 @@ mod case;
 mod coverage;
 mod features;
 mod report;
+mod rollout;
 mod sample;
 mod states;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dualstep::Model;
 use dualstep::model::Integrator;
+use dualstep::{Data, Model};
 use dualstep_derivatives::tangent::{ctrl_names, sensor_names, state_names};
 use rayon::prelude::*;
 
@@ -25,7 +26,7 @@ pub use report::{
     BlockReport, Branches, Case, Compared, Curve, Finding, HeatMap, ModelReport, NotCompared,
     OneSided, Origins, Sizes, Skipped, Verdict,
 };
-pub use states::{State, states};
+pub use states::{State, golden_states, states};
 
 use case::case;
 use coverage::Counter;
@@ -49,24 +50,34 @@ pub struct ValidateOptions {
     pub seed: u64,
     /// Differences and hybrid under all integrators, not only the model's own.
     pub all_integrators: bool,
+    /// Differences and hybrid at all, beside the closed form.
+    pub differences: bool,
+    /// Steps of a rollout under random controls, from keyframe 0 or the reference configuration: at each of its states
+    /// the closed form is compared, under the model's own integrator.
+    pub rollout: usize,
 }
 
 impl Default for ValidateOptions {
     fn default() -> Self {
-        Self { states: 8, seed: 1, all_integrators: false }
+        Self { states: 8, seed: 1, all_integrators: false, differences: true, rollout: 0 }
     }
 }
 
 /// Compares all methods on a model: the closed form under every integrator, the others under the model's own, or all.
+/// The states are those of [`states`], those that are `given`, and those of a rollout, as the options ask.
 /// `progress` is called with the number of linearized states so far and their total, from several threads.
 ///
 /// States run in parallel; what is reported is the same for any number of threads.
 pub fn validate(
     m: &Model,
     options: &ValidateOptions,
+    given: &[State],
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> ModelReport {
-    let states = states(m, options.states, options.seed);
+    let mut states = states(m, options.states, options.seed);
+    states.extend_from_slice(given);
+    let (snapshots, stopped) = rollout::snapshots(m, options.rollout, options.seed);
+    let base = Data::new(m);
     // the model's own integrator first
     let mut order: Vec<usize> = (0..INTEGRATORS.len()).collect();
     order.sort_by_key(|&k| INTEGRATORS[k].0 != m.opt.integrator);
@@ -76,30 +87,50 @@ pub fn validate(
             let mut m = m.clone();
             let own = m.opt.integrator == INTEGRATORS[k].0;
             m.opt.integrator = INTEGRATORS[k].0;
-            (m, if own || options.all_integrators { Depth::Full } else { Depth::ClosedForm })
+            let full = options.differences && (own || options.all_integrators);
+            (m, if full { Depth::Full } else { Depth::ClosedForm })
         })
         .collect();
-    let (done, total) = (AtomicUsize::new(0), models.len() * states.len());
-    let samples: Vec<Result<Sample, String>> = (0..total)
+    // the rollout belongs to the own integrator, and comes last
+    let regular = models.len() * states.len();
+    let (done, total) = (AtomicUsize::new(0), regular + snapshots.len());
+    let mut samples: Vec<Result<Sample, String>> = (0..total)
         .into_par_iter()
         .map(|task| {
-            let (m, depth) = &models[task / states.len()];
-            let sample = Sample::new(m, &states[task % states.len()], *depth);
+            let sample = match task.checked_sub(regular) {
+                None => {
+                    let (m, depth) = &models[task / states.len()];
+                    Sample::new(m, &states[task % states.len()], *depth)
+                }
+                Some(k) => Sample::new(m, &snapshots[k].state(&base), Depth::ClosedForm),
+            };
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
             sample
         })
         .collect();
+    let mut rolled = samples.split_off(regular);
 
     let counter = Counter::new(m);
     let mut coverage = counter.start();
     let mut cases = Vec::new();
-    for ((&k, (m, depth)), samples) in order.iter().zip(&models).zip(samples.chunks(states.len())) {
-        for (state, sample) in states.iter().zip(samples) {
+    let names: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
+    let later: Vec<String> = snapshots.iter().map(|snapshot| snapshot.name.clone()).collect();
+    let mut samples = samples.into_iter();
+    for (i, (&k, (m, depth))) in order.iter().zip(&models).enumerate() {
+        let mut own: Vec<(&str, Result<Sample, String>)> =
+            names.iter().map(String::as_str).zip(samples.by_ref().take(states.len())).collect();
+        for (state, (_, sample)) in states.iter().zip(&own) {
             if let Some(sample) = sample.as_ref().ok().filter(|s| !s.ill_conditioned) {
                 counter.add(&mut coverage, k, &sample.entries, state.applied);
             }
         }
-        cases.push(case(m, INTEGRATORS[k].1, *depth, &states, samples));
+        if i == 0 {
+            for sample in rolled.iter().flatten().filter(|s| !s.ill_conditioned) {
+                counter.add(&mut coverage, k, &sample.entries, false);
+            }
+            own.extend(later.iter().map(String::as_str).zip(std::mem::take(&mut rolled)));
+        }
+        cases.push(case(m, INTEGRATORS[k].1, *depth, &own));
     }
     ModelReport {
         name: m.name.clone(),
@@ -112,7 +143,8 @@ pub fn validate(
             nsensordata: m.nsensordata,
         },
         timestep: m.opt.timestep,
-        states: states.into_iter().map(|state| state.name).collect(),
+        states: names.into_iter().chain(later).collect(),
+        rollout_stopped: stopped,
         names: [state_names(m), ctrl_names(m), sensor_names(m)],
         cases,
         coverage,
@@ -133,7 +165,7 @@ mod tests {
     fn run(m: &Model, threads: usize) -> ModelReport {
         let options = ValidateOptions { states: 2, all_integrators: true, ..Default::default() };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| validate(m, &options, &|_, _| {}))
+        pool.install(|| validate(m, &options, &[], &|_, _| {}))
     }
 
     #[test]

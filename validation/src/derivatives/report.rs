@@ -302,6 +302,8 @@ pub struct ModelReport {
     pub timestep: f64,
     /// Names of the states.
     pub states: Vec<String>,
+    /// Why the rollout ends before its last step; none if it does not.
+    pub rollout_stopped: Option<String>,
     /// Names of the rows of A, of the columns of B, of the rows of C.
     pub names: [Vec<String>; 3],
     /// The model's own integrator first.

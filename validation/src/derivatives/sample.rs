@@ -1,5 +1,7 @@
 //! One state under one integrator: every method against dual numbers.
 
+use dualstep::constraint::EfcState;
+use dualstep::forward::forward;
 use dualstep::{Data, Model};
 use dualstep_derivatives::check::{
     Block, Convergence, Output, VCurve, comparable, compare_where, differentiable, fd_convergence,
@@ -13,7 +15,9 @@ use dualstep_derivatives::{
 use super::report::{Compared, Finding, Verdict};
 use super::states::State;
 use crate::random_tree::Random;
-use crate::tolerance::{CLOSED_FORM, FD_NOISE_FACTOR, FD_NOISE_USELESS, scaled};
+use crate::tolerance::{
+    CLOSED_FORM, CLOSED_FORM_CONTACT, FD_NOISE_FACTOR, FD_NOISE_USELESS, scaled,
+};
 
 /// What is computed beside the closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +67,9 @@ impl Sample {
         let by = |method| mjd_transition(m, &state.d, &serial(method));
         let exact = by(Method::Dual).map_err(|e| e.to_string())?;
         let auto = by(Method::Auto).map_err(|e| e.to_string())?;
+        let tolerance = if pushes(m, &state.d) { CLOSED_FORM_CONTACT } else { CLOSED_FORM };
         let mut sample = Self {
-            findings: closed_form(m, &state.name, &auto, &exact),
+            findings: closed_form(m, &state.name, &auto, &exact, tolerance),
             refused: Vec::new(),
             entries: Entries::new(m, &auto, &exact),
             columns: [auto.columns, auto.sensor_columns],
@@ -95,7 +100,7 @@ impl Sample {
         match by(Method::Hybrid) {
             Ok(t) => {
                 let curves = sample.curves[0].as_ref();
-                sample.findings.extend(hybrid(m, &state.name, &t, &exact, curves));
+                sample.findings.extend(hybrid(m, &state.name, [&t, &exact], curves, tolerance));
             }
             Err(e) => sample.refused.push((Compared::Hybrid, e.to_string())),
         }
@@ -138,25 +143,38 @@ fn serial(method: Method) -> DerivativeConfig {
 }
 
 /// Columns in closed form against dual numbers.
-fn closed_form(m: &Model, state: &str, auto: &Transition, exact: &Transition) -> Vec<Finding> {
+fn closed_form(
+    m: &Model,
+    state: &str,
+    auto: &Transition,
+    exact: &Transition,
+    tolerance: f64,
+) -> Vec<Finding> {
     let keep = |block: Block, column: usize| {
         block.origins(m, auto)[column - block.columns(m).start].origin == Origin::Analytic
     };
     let found = compare_where(m, auto, exact, keep);
-    let tolerance = scaled(CLOSED_FORM);
     found
         .into_iter()
         .map(|e| Finding {
             method: Compared::ClosedForm,
             block: e.block,
             err: e.err,
-            tolerance,
+            tolerance: scaled(tolerance),
             entry: [e.row, e.column],
             state: state.to_owned(),
             eps: None,
             standard: None,
         })
         .collect()
+}
+
+/// True if a row of a constraint takes part in the step: exact methods then differ by rounding that the row's stiffness
+/// amplifies.
+fn pushes(m: &Model, d: &Data<f64>) -> bool {
+    let mut d = d.clone();
+    // a step that fails has no linearization either
+    forward(m, &mut d).is_ok() && d.efc.state.iter().any(|state| *state != EfcState::Satisfied)
 }
 
 /// Differences at the size of nudge where they are quietest, against ten times their noise there; and which blocks
@@ -205,9 +223,9 @@ pub(super) fn standard_eps(centered: bool) -> f64 {
 fn hybrid(
     m: &Model,
     state: &str,
-    t: &Transition,
-    exact: &Transition,
+    [t, exact]: [&Transition; 2],
     curves: Option<&Convergence>,
+    closed_form: f64,
 ) -> Vec<Finding> {
     let fd = |block: Block| block.origins(m, t).iter().any(|c| c.origin == Origin::Fd);
     let keep = |block: Block, column: usize| {
@@ -223,7 +241,7 @@ fn hybrid(
             let Some((_, noise)) = k.and_then(|k| useful(v, k)) else { continue };
             (FD_NOISE_FACTOR * noise, Some(standard))
         } else {
-            (CLOSED_FORM, None)
+            (closed_form, None)
         };
         findings.push(Finding {
             method: Compared::Hybrid,
@@ -365,9 +383,11 @@ mod tests {
         let (m, state) = arm();
         let exact = mjd_transition(&m, &state.d, &serial(Method::Dual)).unwrap();
         let mut auto = mjd_transition(&m, &state.d, &serial(Method::Auto)).unwrap();
-        assert!(verdicts(&closed_form(&m, "s", &auto, &exact), Verdict::Fail).is_empty());
+        assert!(
+            verdicts(&closed_form(&m, "s", &auto, &exact, CLOSED_FORM), Verdict::Fail).is_empty()
+        );
         auto.A[[m.nv + 3, 1]] += 1e-9; // elbow.v by shoulder.rot_y.q
-        let found = closed_form(&m, "s", &auto, &exact);
+        let found = closed_form(&m, "s", &auto, &exact, CLOSED_FORM);
         assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂q"]);
         let failed = found.iter().find(|f| f.verdict() == Verdict::Fail).unwrap();
         assert_eq!(failed.entry, ["elbow.v", "shoulder.rot_y.q"]);
@@ -414,10 +434,10 @@ mod tests {
         let mut t = mjd_transition(&m, &state.d, &serial(Method::Hybrid)).unwrap();
         let curves = fd_convergence(&m, &state.d, true, &nudges(true), &exact).unwrap();
         t.A[[m.nv, m.nv]] += 1e-10; // by velocity: exact
-        let found = hybrid(&m, "s", &t, &exact, Some(&curves));
+        let found = hybrid(&m, "s", [&t, &exact], Some(&curves), CLOSED_FORM);
         assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂v"]);
         t.A[[m.nv, 0]] += 1e-5; // by position: differences
-        let found = hybrid(&m, "s", &t, &exact, Some(&curves));
+        let found = hybrid(&m, "s", [&t, &exact], Some(&curves), CLOSED_FORM);
         assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂q", "∂v⁺/∂v"]);
     }
 }

@@ -6,6 +6,8 @@ use dualstep::model::JointType;
 use dualstep::{Data, Model};
 use nalgebra::Vector3;
 
+use crate::conform::pipeline::set_state;
+use crate::golden::Golden;
 use crate::random_tree::Random;
 
 /// A state with its name.
@@ -48,6 +50,22 @@ pub fn states(m: &Model, count: usize, seed: u64) -> Vec<State> {
     }
     all.extend((0..count).map(|i| random(m, i, seed)));
     all
+}
+
+/// The states that the oracle was asked at.
+///
+/// # Errors
+/// Names the field that is missing or has another size than the model's.
+pub fn golden_states(m: &Model, golden: &Golden) -> Result<Vec<State>, String> {
+    let mut all = Vec::new();
+    for name in golden.states() {
+        let mut d = Data::new(m);
+        set_state(m, golden, name, &mut d)?;
+        let applied =
+            d.qfrc_applied.iter().chain(d.xfrc_applied.iter().flatten()).any(|f| *f != 0.0);
+        all.push(State { name: format!("golden {name}"), d, applied });
+    }
+    Ok(all)
 }
 
 fn random(m: &Model, index: usize, seed: u64) -> State {

@@ -7,7 +7,10 @@ use clap::Args;
 use dualstep::Model;
 use dualstep::mjcf::{load_model, load_model_str};
 use dualstep_experiments::report::{Asked, Document, NotLoaded, Provenance, ReportError, Subject};
-use dualstep_validation::derivatives::{Case, Compared, ValidateOptions, Verdict};
+use dualstep_validation::derivatives::{
+    Case, Compared, State, ValidateOptions, Verdict, golden_states,
+};
+use dualstep_validation::golden::Golden;
 
 use crate::failure::{Exit, Failure};
 use crate::linearize::HUMANOID;
@@ -36,6 +39,15 @@ pub(crate) struct Arguments {
     /// All methods under all five integrators; without the flag, that is the closed form only
     #[arg(long)]
     all_integrators: bool,
+    /// Compare the closed form only: no differences, no V-curves, no hybrid
+    #[arg(long, conflicts_with = "all_integrators")]
+    closed_form: bool,
+    /// Also the closed form at every state of a rollout of N steps under random controls
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    rollout: usize,
+    /// Also the states of the golden data in this folder
+    #[arg(long, value_name = "DIR")]
+    golden: Option<PathBuf>,
     /// Print the report as JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -66,6 +78,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
         states: arguments.states,
         seed: arguments.seed,
         all_integrators: arguments.all_integrators,
+        differences: !arguments.closed_form,
+        rollout: arguments.rollout,
     };
     let (mut models, mut not_loaded) = (Vec::new(), Vec::new());
     let bar = style::progress(0, "states");
@@ -73,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
         let mut m = load_model_str(HUMANOID, "humanoid.xml", Path::new("."))?;
         arguments.options.apply(&mut m);
         let text = HUMANOID.as_bytes();
-        models.push(subject("built in".to_owned(), text, &m, &options, &bar));
+        models.push(subject("built in".to_owned(), text, &m, &options, &[], &bar));
     }
     for path in &arguments.models {
         let source = path.display().to_string();
@@ -82,7 +96,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
                 arguments.options.apply(&mut m);
                 // it was just read
                 let text = std::fs::read(path).unwrap_or_default();
-                models.push(subject(source, &text, &m, &options, &bar));
+                let given = match &arguments.golden {
+                    Some(folder) => golden(folder, path, &m)?,
+                    None => Vec::new(),
+                };
+                models.push(subject(source, &text, &m, &options, &given, &bar));
             }
             // there is nothing else to report
             Err(error) if arguments.models.len() == 1 => return Err(error.into()),
@@ -94,6 +112,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
         states: arguments.states,
         seed: arguments.seed,
         all_integrators: arguments.all_integrators,
+        closed_form: arguments.closed_form,
+        rollout: arguments.rollout,
+        golden: arguments.golden.clone(),
         replaced: arguments.options.describe(),
     };
     let command = std::env::args().skip(1).fold("dualstep".to_owned(), |line, argument| {
@@ -123,14 +144,34 @@ fn subject(
     text: &[u8],
     m: &Model,
     options: &ValidateOptions,
+    given: &[State],
     bar: &indicatif::ProgressBar,
 ) -> Subject {
     bar.reset();
     bar.set_message(m.name.clone());
-    Subject::new(source, text, m, options, &|done, total| {
+    Subject::new(source, text, m, options, given, &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     })
+}
+
+/// The golden states of a model: of the data in the folder whose name is the longest end of the model's path.
+fn golden(folder: &Path, path: &Path, m: &Model) -> Result<Vec<State>, Failure> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).with_extension("");
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let names = (0..parts.len()).map(|k| folder.join(parts[k..].join("__")));
+    let found = names.into_iter().find(|stem| {
+        let mut json = stem.as_os_str().to_owned();
+        json.push(".json");
+        Path::new(&json).exists()
+    });
+    let Some(stem) = found else {
+        let text = format!("{} holds no golden data of {}", folder.display(), path.display());
+        return Err(Failure::file(text, Some("leave out --golden, or the model")));
+    };
+    let golden = Golden::load_keys(&stem, |key| key.contains("/in/"))
+        .map_err(|e| Failure::file(e.to_string(), None))?;
+    golden_states(m, &golden).map_err(|e| Failure::file(format!("{}: {e}", stem.display()), None))
 }
 
 /// One line a model, then what the reader must know beside it.
@@ -176,6 +217,9 @@ fn notes(model: &Subject, out: &mut dyn Write) -> Result<(), Failure> {
     let name = &model.report.name;
     for sentence in model.notes() {
         writeln!(out, "{YELLOW}!{YELLOW:#} {name}: {sentence}")?;
+    }
+    if let Some(why) = &model.report.rollout_stopped {
+        writeln!(out, "{YELLOW}!{YELLOW:#} {name}: {why}")?;
     }
     for case in &model.report.cases {
         let integrator = case.integrator;
