@@ -82,7 +82,10 @@ fn todorov_2014() {
 fn suh_2022() {
     let small = [
         ("angles = 1600", "angles = 800"),
-        ("stiffness = [30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0, 100000.0]", "stiffness = [30.0, 100000.0]"),
+        (
+            "stiffness = [30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0, 100000.0]",
+            "stiffness = [30.0, 100000.0]",
+        ),
         ("samples = 400", "samples = 100"),
     ];
     check("2022-suh-policy-gradients", &small);
