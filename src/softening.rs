@@ -98,8 +98,6 @@ pub struct AbruptContact {
 /// Pairs of geoms that can touch and whose `solimp[0]` is not zero: at onset the force of such a contact jumps, from
 /// nothing to what the impedance gives at once, and the step has no derivative there. (MuJoCo's smallest impedance,
 /// 0.0001, stands for zero.)
-///
-/// A pair counts once, with its largest impedance.
 pub fn abrupt_contacts(m: &Model) -> Vec<AbruptContact> {
     let abrupt = |(geom, pair)| {
         let [d0, d, width, ..] = ContactParams::new(m, geom, pair).solimp;

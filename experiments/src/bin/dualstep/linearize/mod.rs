@@ -507,6 +507,7 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
         "checks": checks,
         "one_sided": one_sided,
         "left_out": m.unsupported,
+        "smoothed": results.smoothed,
         "eigenvalues": eigenvalues,
         "spectral_radius": results.eigenvalues.first().map(|x| x.magnitude()),
         "controllability": {"rank": c.rank, "of": c.size},
