@@ -340,13 +340,19 @@ fn claims(
             [-any, 0.5],
         )
         .up_to(2.0),
-        claim("same, median of batches", batches[0], [-any, 0.5]).up_to(2.0),
+        claim("first order, median of batches", batches[0], [-any, 0.8]).up_to(2.0),
         claim("zeroth order, median of batches", batches[1], [0.8, 1.2]),
         claim(
             "zeroth order / gradient of the mean, near the jump",
             at(near, 2) / at(near, 0),
             [0.95, 1.05],
         ),
+        claim(
+            "standard deviation, first / zeroth order, near the jump",
+            at(near, 3) / at(near, 4),
+            [1.0, any],
+        )
+        .up_to(2.0),
         claim(
             "first order / gradient of the mean, far from it",
             at(far, 1) / at(far, 0),
