@@ -101,7 +101,7 @@ fn linearize_takes_whole_trajectories() {
     assert!(out.contains("\"knots\""), "{out}");
 }
 
-const BALL: &str = r#"<mujoco model="ball"><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+const NEAR: &str = r#"<mujoco model="ball"><worldbody><geom name="floor" type="plane" size="1 1 1"/>
   <body pos="0 0 .104"><joint name="z" type="slide" axis="0 0 1"/><geom name="ball" size=".1"/></body>
 </worldbody></mujoco>"#;
 
@@ -109,7 +109,7 @@ const BALL: &str = r#"<mujoco model="ball"><worldbody><geom name="floor" type="p
 #[test]
 fn contacts_can_be_smoothed() {
     let cli = Cli::new("smoothing");
-    cli.write("ball.xml", BALL);
+    cli.write("ball.xml", NEAR);
     let slope = |more: &[&str]| {
         let (code, out, err) = cli.run(&[&["linearize", "ball.xml", "--json"], more].concat());
         assert_eq!(code, 0, "{err}");
