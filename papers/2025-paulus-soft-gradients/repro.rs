@@ -341,7 +341,7 @@ fn figure(s: &Settings, toy: &Toy, bounces: &[Bounce], pushes: [&Push; 2]) -> Fi
         y: Axis::linear("where the other ball ends", "m"),
         curves: vec![
             descent("contact at touch", exact),
-            descent("contact from a distance, backward only", distant),
+            descent("contact from a distance", distant),
             Curve::level("goal", exact.goal),
         ],
     };
