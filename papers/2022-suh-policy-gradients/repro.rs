@@ -72,8 +72,8 @@ fn run(config: &Config) -> Result<Reproduction, StudyError> {
         bias.push(name, &landscape.gradients(at.get(), sigma.get()));
     }
     let mut variance = Table::new("variance at stiffness", &["first order", "zeroth order"]);
-    for ((k, _), found) in s.stiffness.iter().map(|k| (k.get(), ())).zip(&pushes) {
-        variance.push(format!("{k}"), &[found.first, found.zeroth]);
+    for (k, found) in s.stiffness.iter().zip(&pushes) {
+        variance.push(format!("{}", k.get()), &[found.first, found.zeroth]);
     }
     let batches = landscape.batches(&s);
     let claims = claims(&s, &landscape, &bias, batches, &pushes);
@@ -242,6 +242,9 @@ struct Push {
     apart: f64,
 }
 
+/// Estimates of first and zeroth order by one sample, for each interval.
+type Estimates = (Vec<f64>, Vec<f64>);
+
 /// Two carts on a rail, the first with a motor.
 fn carts(s: &Settings, stiffness: f64) -> Result<Model, StudyError> {
     let damping = 2.0 * s.damping_ratio.get() * stiffness.sqrt();
@@ -286,9 +289,9 @@ fn push(s: &Settings, m: &Model) -> Result<Push, StudyError> {
             noise.iter().map(|w| (value - baseline) * w / (sigma * sigma)).collect();
         Ok((first, zeroth))
     };
-    let samples: Vec<(Vec<f64>, Vec<f64>)> =
+    let samples: Vec<Estimates> =
         (0..s.samples.get()).into_par_iter().map(sample).collect::<Result<_, StudyError>>()?;
-    let of = |i: usize, pick: fn(&(Vec<f64>, Vec<f64>)) -> &Vec<f64>| {
+    let of = |i: usize, pick: fn(&Estimates) -> &Vec<f64>| {
         moments(samples.iter().map(move |x| (1.0, pick(x)[i])))
     };
     let (mut first, mut zeroth, mut apart) = (0.0, 0.0, 0.0_f64);

@@ -118,6 +118,9 @@ mod tests {
     use dualstep::mjcf::load_model_str;
     use std::path::Path;
 
+    /// Changes a state and controls by an amount.
+    type Nudge<'a> = &'a dyn Fn(&mut Data<f64>, &mut Vec<f64>, f64);
+
     // by the initial state and by each control, against differences of whole simulations
     #[test]
     fn gradients_of_a_pendulum_match_differences() {
@@ -136,7 +139,7 @@ mod tests {
         let by_last = [2.0 * last.qpos[0], 1.0];
         let (by_state, by_controls) = rollout.pull_back(&by_last);
         let e = 1e-6;
-        let mut difference = |nudge: &dyn Fn(&mut Data<f64>, &mut Vec<f64>, f64)| {
+        let mut difference = |nudge: Nudge| {
             let [plus, minus] = [e, -e].map(|e| {
                 let (mut start, mut controls) = (start.clone(), controls.clone());
                 nudge(&mut start, &mut controls, e);
