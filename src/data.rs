@@ -349,11 +349,15 @@ impl<T: Scalar> Data<T> {
         self.scratch.collision.as_ref().map_or(&[], |collision| &collision.unsupported)
     }
 
-    /// From now on the constraint solver goes on to the minimum itself, whatever solver and tolerance the options ask
-    /// for, and leaves out the no-slip pass: what a linearization differentiates.
-    pub fn polish_solver(&mut self, m: &Model) {
+    /// Whether from now on iterations go on to where they lead: the constraint solver to its minimum, whatever solver and
+    /// tolerance the options ask for, and without the no-slip pass; the search for contacts of curved shapes to their
+    /// nearest points. That is what a linearization differentiates. Off at first.
+    pub fn polish(&mut self, m: &Model, on: bool) {
         if let Some(solver) = &mut self.scratch.solver {
-            solver.polish(m);
+            solver.polish(m, on);
+        }
+        if let Some(collision) = &mut self.scratch.collision {
+            collision.exact(on);
         }
     }
 

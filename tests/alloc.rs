@@ -16,10 +16,15 @@ use dualstep::model::{Integrator, SolverType};
 use dualstep::scalar::Dual;
 use dualstep::solver::{SolverWorkspace, solve};
 use dualstep::{Data, Model, Scalar, forward, inverse, smooth, step};
+use dualstep_derivatives::rollout::{
+    QuadraticCost, RolloutConfig, RolloutGradient, RolloutWorkspace, Sweep, rollout_gradient_into,
+};
+use dualstep_derivatives::tangent::State;
 use dualstep_derivatives::{
     DerivativeConfig, Method, SensorDeriv, Transition, TransitionWorkspace, mjd_sensors,
     mjd_transition_into,
 };
+use ndarray::Array2;
 
 /// The system's allocator, which counts calls by thread.
 struct Counting;
@@ -166,6 +171,40 @@ fn nothing_is_allocated_in_a_linearization() {
         }
     }
     assert!(done > 450, "{done}");
+}
+
+#[test]
+fn nothing_is_allocated_in_the_gradient_of_a_rollout() {
+    let mut done = 0;
+    for (name, m) in models() {
+        for integrator in INTEGRATORS {
+            let mut m = m.clone();
+            m.opt.integrator = integrator;
+            let d = Data::<f64>::new(&m);
+            let ctrl = Array2::from_elem((6, m.nu), 0.1);
+            let mut cost = QuadraticCost::new(&m, State::of(&d));
+            cost.state_weight.fill(1.0);
+            cost.terminal_weight.fill(1.0);
+            let sweep = [Sweep::Matrices, Sweep::Products][done % 2];
+            let sensors = sweep == Sweep::Matrices;
+            cost.sensor_weight.fill(if sensors { 1.0 } else { 0.0 });
+            let derivative = DerivativeConfig { sensors, ..DerivativeConfig::default() };
+            let config = RolloutConfig { derivative, sweep, checkpoint: Some(4) };
+            // sensors fall back on dual numbers, whose chunks rayon shares out
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            let mut w = pool.install(|| RolloutWorkspace::new(&m, 6, &config)).unwrap();
+            let mut out = RolloutGradient::new(&m, 6);
+            let n = pool.install(|| {
+                let mut run =
+                    || rollout_gradient_into(&m, &d, ctrl.view(), &mut cost, &mut w, &mut out);
+                // explicit integrators leave the range of numbers on the stiffest models
+                done += usize::from(run().is_ok());
+                allocations(|| drop(run()))
+            });
+            assert_eq!(n, 0, "{name}, {integrator:?}");
+        }
+    }
+    assert!(done > 180, "{done}");
 }
 
 // an error is a value: reporting it costs nothing either

@@ -11,6 +11,7 @@ mod identities;
 mod mistakes;
 mod mjcf;
 mod order;
+mod rollout;
 mod scalars;
 mod sensors;
 mod smoothing;

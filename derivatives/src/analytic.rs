@@ -19,7 +19,7 @@ use crate::columns::{Segment, Wanted, ncolumns, segments};
 use crate::constraint::{ConstraintDeriv, mjd_constraint};
 use crate::finite_diff::FdConfig;
 use crate::implicit::ImplicitWorkspace;
-use crate::kinks;
+use crate::kinks::{self, RowKinks};
 use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
 use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
@@ -46,7 +46,7 @@ pub(crate) fn uncovered(m: &Model, d: &Data<f64>) -> Option<Feature> {
 /// are differentiated there, whatever solver and tolerance the model asks for.
 pub(crate) fn exact<T: Scalar>(m: &Model) -> Data<T> {
     let mut d = Data::new(m);
-    d.polish_solver(m);
+    d.polish(m, true);
     d
 }
 
@@ -80,6 +80,7 @@ pub struct AnalyticWorkspace {
     sensors: Option<SensorDeriv<f64>>,
     /// If there can be constraints.
     constraint: Option<Box<Constrained>>,
+    rows: Option<Box<RowKinks>>,
 }
 
 /// What constraints need beside the rest.
@@ -120,6 +121,7 @@ impl AnalyticWorkspace {
             implicit: (m.opt.integrator.needs_qDeriv())
                 .then(|| Box::new(ImplicitWorkspace::new(m))),
             sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::new(m)),
+            rows: may_have_rows(m).then(|| Box::new(RowKinks::new(m))),
             constraint: may_have_rows(m).then(|| {
                 let (acceleration, force) = (vec![0.0; m.nv * n], vec![0.0; m.nv * n]);
                 Box::new(Constrained { deriv: ConstraintDeriv::new(m), acceleration, force })
@@ -169,22 +171,17 @@ pub(crate) fn linearize(
     w: &mut AnalyticWorkspace,
     transition: &mut Transition,
 ) -> Result<Option<Feature>, TransitionError> {
-    w.d.set_state_from(d);
     // sensors need the acceleration of the state, A and B that over the step
     let outputs = if w.sensors.is_some() { Outputs::All } else { Outputs::State };
-    check_input(d)
-        .and_then(|()| forward_skip(m, &mut w.d, Reuse::Nothing, outputs))
-        .map_err(TransitionError::Step)?;
-    if outputs.include_qacc(m, &w.d) {
-        check_acceleration(&w.d.qacc).map_err(TransitionError::Step)?;
-    }
-    if let Some(feature) = uncovered(m, &w.d) {
-        return Err(TransitionError::NotCovered { feature });
-    }
-    w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
-    kinks::mark(m, &w.d, &FdConfig::default().eps, &mut w.columns);
+    pass(m, d, w, outputs)?;
     if w.wanted.state {
         state(m, d, w, transition)?;
+    }
+    row_kinks(m, w);
+    if w.wanted.state {
+        for &column in &w.wanted.columns {
+            transition.columns[column] = w.columns[column];
+        }
     }
     let Some(sensors) = &mut w.sensors else { return Ok(None) };
     if !covers_sensors(m) {
@@ -212,6 +209,28 @@ pub(crate) fn linearize(
     Ok(None)
 }
 
+/// The forward pass at the state of `d`, and its kinks.
+fn pass(
+    m: &Model,
+    d: &Data<f64>,
+    w: &mut AnalyticWorkspace,
+    outputs: Outputs,
+) -> Result<(), TransitionError> {
+    w.d.set_state_from(d);
+    check_input(d)
+        .and_then(|()| forward_skip(m, &mut w.d, Reuse::Nothing, outputs))
+        .map_err(TransitionError::Step)?;
+    if outputs.include_qacc(m, &w.d) {
+        check_acceleration(&w.d.qacc).map_err(TransitionError::Step)?;
+    }
+    if let Some(feature) = uncovered(m, &w.d) {
+        return Err(TransitionError::NotCovered { feature });
+    }
+    w.columns.fill(Column { origin: Origin::Analytic, why: w.why, ..Column::SKIPPED });
+    kinks::mark(m, &w.d, &FdConfig::default().eps, &mut w.columns);
+    Ok(())
+}
+
 /// A and B.
 fn state(
     m: &Model,
@@ -219,9 +238,6 @@ fn state(
     w: &mut AnalyticWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
-    for &column in &w.wanted.columns {
-        transition.columns[column] = w.columns[column];
-    }
     if let Some(rk4) = &mut w.rk4 {
         let blocks = rk4::tangents(m, d, &w.wanted.columns, rk4)?;
         let mut first = 0;
@@ -274,6 +290,19 @@ fn state(
     }
     assemble(m, w, transition);
     Ok(())
+}
+
+/// Kinks of constraints. Under RK4 those of the first stage, with what an input does at fixed acceleration only.
+fn row_kinks(m: &Model, w: &mut AnalyticWorkspace) {
+    let Some(rows) = &mut w.rows else { return };
+    let n = w.wanted.columns.len();
+    let block = w.constraint.as_ref().filter(|_| w.wanted.state && w.rk4.is_none());
+    let block = block.filter(|_| w.d.efc.nefc > 0);
+    let acceleration = |dof: usize, column: usize| match (block, w.slot[column]) {
+        (Some(c), Some(place)) => c.acceleration[dof * n + place],
+        _ => 0.0,
+    };
+    rows.mark(m, &w.d, &acceleration, &FdConfig::forward().eps, &mut w.columns);
 }
 
 fn add(to: &mut [f64], from: &[f64]) {
@@ -380,28 +409,36 @@ fn acceleration(m: &Model, w: &mut AnalyticWorkspace) {
     }
 }
 
-/// What implicit damping and springs add on the diagonal: d(h D(v) â)/dv, and d(h²K(q) â + h K(q) v)/d(q, v).
+/// What implicit damping and springs add on the diagonal: −d(h D(v) â)/dv, and −d(h²K(q) â + h K(q) v)/d(q, v).
 fn diagonal_slopes(m: &Model, w: &mut AnalyticWorkspace) {
-    let (nv, n, h) = (m.nv, w.wanted.columns.len(), m.opt.timestep);
-    for i in 0..nv {
-        let (v, a) = (w.d.qvel[i], w.acc[i]);
-        let (by_position, by_velocity) = (w.slot[i], w.slot[nv + i]);
-        if let Some(k) = by_velocity.filter(|_| implicit_damping(m)) {
-            // D = b₀ + 2b₁|v| + 3b₂v²
-            let [_, b1, b2] = m.dof_damping_eff[i];
-            let slope = if v < 0.0 { -2.0 * b1 } else { 2.0 * b1 } + 6.0 * b2 * v;
-            w.block[i * n + k] -= h * slope * a;
-        }
-        if implicit_springs(m) {
-            let [K, slope] = stiffness(m, &w.d.qpos, i);
-            if let Some(k) = by_position {
-                w.block[i * n + k] -= h * slope * (h * a + v);
-            }
-            if let Some(k) = by_velocity {
-                w.block[i * n + k] -= h * K;
+    let n = w.wanted.columns.len();
+    for i in 0..m.nv {
+        let (by_position, by_velocity) = (w.slot[i], w.slot[m.nv + i]);
+        let slopes = implicit_slopes(m, &w.d, &w.acc, i);
+        for (k, slope) in [by_position, by_velocity].into_iter().zip(slopes) {
+            if let Some(k) = k {
+                w.block[i * n + k] += slope;
             }
         }
     }
+}
+
+/// The same for degree of freedom i: by its position, and by its velocity.
+fn implicit_slopes(m: &Model, d: &Data<f64>, acc: &[f64], i: usize) -> [f64; 2] {
+    let (v, a, h) = (d.qvel[i], acc[i], m.opt.timestep);
+    let mut slopes = [0.0; 2];
+    if implicit_damping(m) {
+        // D = b₀ + 2b₁|v| + 3b₂v²
+        let [_, b1, b2] = m.dof_damping_eff[i];
+        let slope = if v < 0.0 { -2.0 * b1 } else { 2.0 * b1 } + 6.0 * b2 * v;
+        slopes[1] -= h * slope * a;
+    }
+    if implicit_springs(m) {
+        let [K, slope] = stiffness(m, &d.qpos, i);
+        slopes[0] -= h * slope * (h * a + v);
+        slopes[1] -= h * K;
+    }
+    slopes
 }
 
 /// v⁺ = v + h â, q⁺ = q ⊕ h v⁺, act⁺.
@@ -434,6 +471,8 @@ fn assemble(m: &Model, w: &mut AnalyticWorkspace, to: &mut Transition) {
         }
     }
 }
+
+pub(crate) mod product;
 
 #[cfg(test)]
 mod tests;

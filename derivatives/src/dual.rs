@@ -3,6 +3,7 @@
 //! A chunk of columns is seeded into the tangents of one run; what comes out is exact to rounding. A clamped
 //! control, activation or force has the derivative of the side that it is on.
 
+use dualstep::constraint::may_have_rows;
 use dualstep::forward::{Outputs, Reuse, forward, step_skip};
 use dualstep::integrate::{differentiate_pos, integrate_pos};
 use dualstep::model::Integrator;
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use crate::analytic::exact;
 use crate::columns::{Input, Wanted, input};
 use crate::finite_diff::FdConfig;
-use crate::kinks;
+use crate::kinks::{self, RowKinks};
 use crate::matrices::{Column, Origin, Reason, Transition, TransitionError};
 use crate::tangent::ndx;
 
@@ -36,6 +37,8 @@ pub struct DualWorkspace {
     pub(crate) why: Reason,
     /// Kinks at the state.
     columns: Vec<Column>,
+    /// The step on real numbers, and kinks of its constraints; if there can be any.
+    rows: Option<Box<(Data<f64>, RowKinks)>>,
     workers: Vec<Worker>,
 }
 
@@ -53,7 +56,9 @@ impl DualWorkspace {
             qpos: vec![Dual::lift(0.0); m.nq],
         };
         let workers = std::iter::repeat_with(worker).take(chunks).collect();
-        Self { wanted, why, columns: vec![Column::SKIPPED; ndx(m) + m.nu], workers }
+        let columns = vec![Column::SKIPPED; ndx(m) + m.nu];
+        let rows = may_have_rows(m).then(|| Box::new((exact(m), RowKinks::new(m))));
+        Self { wanted, why, columns, rows, workers }
     }
 }
 
@@ -83,7 +88,7 @@ pub fn mjd_transition_dual_into(
     workspace: &mut DualWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
-    let DualWorkspace { wanted, why, columns, workers } = workspace;
+    let DualWorkspace { wanted, why, columns, rows, workers } = workspace;
     let wanted = &*wanted;
     // sensors of the state, before the step; without them one pass is enough, to find the kinks
     let passes = if wanted.sensors { workers.len() } else { workers.len().min(1) };
@@ -101,7 +106,6 @@ pub fn mjd_transition_dual_into(
                 for (i, value) in w.d.sensordata.iter().enumerate() {
                     *transition.sensor_entry(i, column) = value.part(k + 1);
                 }
-                transition.sensor_columns[column] = columns[column];
             }
         }
     }
@@ -123,8 +127,25 @@ pub fn mjd_transition_dual_into(
                 for (i, value) in rows.enumerate() {
                     *transition.state_entry(i, column) = value.part(k + 1);
                 }
-                transition.columns[column] = columns[column];
             }
+        }
+    }
+    if let Some((real, rows)) = rows.as_deref_mut() {
+        real.set_state_from(d);
+        forward(m, real).map_err(TransitionError::Step)?;
+        let stages = m.opt.integrator == Integrator::RK4;
+        let acceleration = |dof: usize, column: usize| match wanted.columns.binary_search(&column) {
+            Ok(place) if !stages => workers[place / WIDTH].d.qacc[dof].part(place % WIDTH + 1),
+            _ => 0.0,
+        };
+        rows.mark(m, real, &acceleration, &FdConfig::forward().eps, columns);
+    }
+    for &column in &wanted.columns {
+        if wanted.state {
+            transition.columns[column] = columns[column];
+        }
+        if wanted.sensors {
+            transition.sensor_columns[column] = columns[column];
         }
     }
     Ok(())

@@ -15,8 +15,8 @@ use dualstep::{Data, Model, StepError};
 use rayon::prelude::*;
 
 use crate::columns::{Input, Wanted, input, ncolumns};
-use crate::kinks;
-use crate::matrices::{Column, Origin, Reason, Side, Transition, TransitionError};
+use crate::kinks::{self, Signature};
+use crate::matrices::{Column, Kink, Origin, Reason, Side, Transition, TransitionError};
 use crate::tangent::{State, ndx};
 
 /// How to take the differences.
@@ -26,6 +26,9 @@ pub struct FdConfig {
     pub centered: bool,
     /// Sizes of the nudges.
     pub eps: FdSteps,
+    /// Steps go on to the minimum of the constraint solver, whatever tolerance the model asks for. Otherwise, as in
+    /// MuJoCo, what a solver leaves of the way to the minimum is differenced as well. Off by default.
+    pub polish: bool,
 }
 
 /// Sizes of the nudges, for each block of columns in the unit of what is nudged.
@@ -74,17 +77,17 @@ impl FdSteps {
 impl FdConfig {
     /// Centred differences with nudges of [`FdSteps::for_noise`] at rounding: 6e-6.
     pub fn centered() -> Self {
-        Self { centered: true, eps: FdSteps::for_noise(f64::EPSILON, true) }
+        Self { centered: true, eps: FdSteps::for_noise(f64::EPSILON, true), polish: false }
     }
 
     /// Forward differences with nudges of [`FdSteps::for_noise`] at rounding: 1.5e-8.
     pub fn forward() -> Self {
-        Self { centered: false, eps: FdSteps::for_noise(f64::EPSILON, false) }
+        Self { centered: false, eps: FdSteps::for_noise(f64::EPSILON, false), polish: false }
     }
 
     /// Differences with nudges of one size.
     pub fn uniform(centered: bool, eps: f64) -> Self {
-        Self { centered, eps: FdSteps::uniform(eps) }
+        Self { centered, eps: FdSteps::uniform(eps), polish: false }
     }
 }
 
@@ -93,6 +96,13 @@ impl Default for FdConfig {
         Self::centered()
     }
 }
+
+/// Nudges above which differences to the two sides differ by curvature as well.
+const NUDGE: f64 = 1e-5;
+
+/// Difference of the two sides of a column, relative to its largest entry, above which they count as different
+/// functions. The stiffest contacts change their slope by a hundredth over a nudge.
+const ONE_SIDED: f64 = 0.05;
 
 /// Everything that [`mjd_transition_fd_into`] writes on its way: one set of data for each thread.
 #[derive(Debug)]
@@ -103,7 +113,15 @@ pub struct FdWorkspace {
     next: Outcome,
     /// Kinks at the state.
     columns: Vec<Column>,
+    /// Rows of the step from the state.
+    signature: Signature,
     workers: Vec<Worker>,
+}
+
+/// The step from the state itself, with which those from nudged states are compared.
+struct Reference<'a> {
+    next: &'a Outcome,
+    signature: &'a Signature,
 }
 
 /// What a step gives.
@@ -126,6 +144,10 @@ struct Worker {
     /// Columns of [A; C] and [B; D], one after the other.
     columns: Vec<f64>,
     sides: Vec<Side>,
+    /// Kinks that a nudge crosses.
+    kinks: Vec<Option<Kink>>,
+    /// A column by differences to one side, and to the other.
+    one_sided: [Vec<f64>; 2],
 }
 
 impl FdWorkspace {
@@ -145,10 +167,13 @@ impl FdWorkspace {
             minus: Outcome::new(m),
             columns: vec![0.0; share * (ndx(m) + m.nsensordata)],
             sides: vec![Side::Both; share],
+            kinks: vec![None; share],
+            one_sided: [(); 2].map(|()| vec![0.0; ndx(m) + m.nsensordata]),
         };
         let workers = std::iter::repeat_with(worker).take(nworkers).collect();
         let columns = vec![Column::SKIPPED; ncolumns(m)];
-        Self { wanted, why, next: Outcome::new(m), columns, workers }
+        let signature = Signature::new(m);
+        Self { wanted, why, next: Outcome::new(m), columns, signature, workers }
     }
 }
 
@@ -189,7 +214,10 @@ pub fn mjd_transition_fd_into(
     if let Some(eps) = config.eps.invalid() {
         return Err(TransitionError::Eps(eps));
     }
-    let FdWorkspace { wanted, why, next, columns, workers } = workspace;
+    let FdWorkspace { wanted, why, next, columns, signature, workers } = workspace;
+    for worker in &mut *workers {
+        worker.d.polish(m, config.polish);
+    }
 
     // the step itself: the reference of one-sided differences
     let first = &mut workers[0];
@@ -200,13 +228,15 @@ pub fn mjd_transition_fd_into(
     step_skip(m, &mut first.d, reuse(m, Input::Control(0)), Outputs::All)
         .map_err(TransitionError::Step)?;
     next.read(&first.d);
+    signature.read(&first.d);
 
     // worker w computes columns w, w + W, w + 2W, … of those that are wanted
-    let (next, count, wanted) = (&*next, workers.len(), &*wanted);
+    let (count, wanted) = (workers.len(), &*wanted);
+    let reference = Reference { next, signature };
     let failure = workers
         .par_iter_mut()
         .enumerate()
-        .filter_map(|(w, worker)| worker.run(m, d, config, next, (w, count), wanted).err())
+        .filter_map(|(w, worker)| worker.run(m, d, config, &reference, (w, count), wanted).err())
         .min_by_key(|(column, _)| *column);
     if let Some((column, source)) = failure {
         let name = transition.column_names().nth(column).unwrap_or_default().to_owned();
@@ -246,7 +276,7 @@ impl Worker {
         m: &Model,
         base: &Data<f64>,
         config: &FdConfig,
-        next: &Outcome,
+        reference: &Reference<'_>,
         (first, stride): (usize, usize),
         wanted: &Wanted,
     ) -> Result<(), (usize, StepError)> {
@@ -259,37 +289,43 @@ impl Worker {
         let columns = wanted.columns.iter().skip(first).step_by(stride).enumerate();
         for (slot, &column) in columns.rev() {
             let out = slot * length..(slot + 1) * length;
-            let side = self
-                .difference(m, base, config, next, input(m, column), out)
+            let (side, kink) = self
+                .difference(m, base, config, reference, input(m, column), out)
                 .map_err(|source| (column, source))?;
-            self.sides[slot] = side;
+            (self.sides[slot], self.kinks[slot]) = (side, kink);
         }
         Ok(())
     }
 
-    /// One column: `dx⁺` and `dy` by an input, into `columns[out]`.
+    /// One column: `dx⁺` and `dy` by an input, into `columns[out]`; on which side, and which kink lies between.
     fn difference(
         &mut self,
         m: &Model,
         base: &Data<f64>,
         config: &FdConfig,
-        next: &Outcome,
+        reference: &Reference<'_>,
         input: Input,
         out: std::ops::Range<usize>,
-    ) -> Result<Side, StepError> {
-        let eps = config.eps.of(input);
+    ) -> Result<(Side, Option<Kink>), StepError> {
+        let (eps, next) = (config.eps.of(input), reference.next);
+        let mut kink = None;
         let forward = allowed(m, base, input, eps);
         let backward = (config.centered || !forward) && allowed(m, base, input, -eps);
         if forward {
             self.nudged_step(m, base, input, eps)?;
             self.plus.read(&self.d);
+            kink = reference.signature.difference(&self.d, eps);
         }
         if backward {
             self.nudged_step(m, base, input, -eps)?;
             self.minus.read(&self.d);
+            kink = kink.or_else(|| reference.signature.difference(&self.d, eps));
+        }
+        if forward && backward && kink.is_none() && eps <= NUDGE {
+            kink = self.sides_differ(m, next, eps).then_some(Kink::TwoSided);
         }
         let column = &mut self.columns[out];
-        Ok(match (forward, backward) {
+        let side = match (forward, backward) {
             (true, true) => {
                 self.plus.minus(m, &self.minus, 2.0 * eps, column);
                 Side::Both
@@ -306,7 +342,21 @@ impl Worker {
                 column.fill(0.0);
                 Side::Clamped
             }
-        })
+        };
+        Ok((side, kink))
+    }
+
+    /// True if the differences to the two sides are not those of a smooth function.
+    fn sides_differ(&mut self, m: &Model, next: &Outcome, eps: f64) -> bool {
+        let [above, below] = &mut self.one_sided;
+        self.plus.minus(m, next, eps, above);
+        next.minus(m, &self.minus, eps, below);
+        let differ = |range: std::ops::Range<usize>| {
+            let pairs = || above[range.clone()].iter().zip(&below[range.clone()]);
+            let largest = pairs().fold(1.0_f64, |most, (x, y)| most.max(x.abs()).max(y.abs()));
+            pairs().any(|(x, y)| (x - y).abs() > ONE_SIDED * largest)
+        };
+        differ(0..ndx(m)) || differ(ndx(m)..above.len())
     }
 
     /// A step from the state of `base`, moved by `eps` along an input.
@@ -344,7 +394,9 @@ impl Worker {
         for (slot, &column) in wanted.columns.iter().skip(first).step_by(stride).enumerate() {
             let (state, sensors) =
                 self.columns[slot * (nx + ns)..(slot + 1) * (nx + ns)].split_at(nx);
-            let origin = Column { side: self.sides[slot], ..kinks[column] };
+            let known = kinks[column];
+            let kink = known.kink.or(self.kinks[slot]);
+            let origin = Column { side: self.sides[slot], kink, ..known };
             if wanted.state {
                 for (i, value) in state.iter().enumerate() {
                     *to.state_entry(i, column) = *value;

@@ -1,6 +1,9 @@
 //! Where a step has a kink: a control, an activation or a force at the end of a range, a tendon at the end of its
 //! spring's dead band, a muscle that turns from activation to deactivation, a damper or muscle at rest whose slope
-//! enters the step. There the derivative depends on the side, and the column says so.
+//! enters the step. There the derivative depends on the side, and the column says so. Those of constraints are in
+//! `rows`.
+
+mod rows;
 
 use dualstep::model::options::disable;
 use dualstep::model::{BiasType, DynType, GainType, Integrator, TrnType};
@@ -13,6 +16,8 @@ use crate::actuator::activation_span;
 use crate::finite_diff::FdSteps;
 use crate::matrices::{Column, Kink, Side};
 use crate::tangent::ndx;
+
+pub(crate) use rows::{RowKinks, Signature};
 
 /// Marks the columns (2nv + na + nu) that have a kink within `eps` of the state. Columns that were not computed
 /// are marked as well: the caller copies from those that were.
@@ -77,6 +82,16 @@ fn muscles<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column]) 
     for a in (0..m.nactuator).filter(|&a| m.actuator_dyntype[a] == DynType::Muscle) {
         let Some(adr) = m.actuator_actadr[a] else { continue };
         let [_, _, smoothing, ..] = m.actuator_dynprm[a];
+        // beyond it a muscle's control changes nothing; a ctrlrange that ends there is a kink of its own
+        let u = ndx(m) + m.actuator_ctrladr[a];
+        let limited = !m.opt.disabled(disable::CLAMPCTRL) && m.actuator_ctrllimited[u - ndx(m)];
+        let ends = m.actuator_ctrlrange[u - ndx(m)];
+        for end in [0.0, 1.0] {
+            let clamped = limited && ends.contains(&end);
+            if !clamped && at(control(m, d, a).re(), end, eps) {
+                mark_column(&mut columns[u], Kink::MuscleControl);
+            }
+        }
         if smoothing < dualstep::MINVAL && at(d.act[adr].re(), control(m, d, a).re(), eps) {
             mark_inputs(m, a, Kink::MuscleTimeConstant, columns);
         }
@@ -224,7 +239,7 @@ mod tests {
     <mujoco>
       <worldbody>
         <body><joint name="a" type="slide" actuatorfrcrange="-3 3"/><geom size=".1"/></body>
-        <body><joint name="b" type="slide"/><geom size=".1"/></body>
+        <body pos="1 0 0"><joint name="b" type="slide"/><geom size=".1"/></body>
       </worldbody>
       <tendon>
         <fixed name="t" stiffness="5" springlength="-.2 .3" actuatorfrcrange="-4 4">
@@ -243,7 +258,7 @@ mod tests {
     fn marked(set: impl Fn(&mut Data<f64>)) -> Vec<(String, Side, Option<Kink>)> {
         let m = load_model_str(MODEL, "test.xml", std::path::Path::new(".")).unwrap();
         let mut d = Data::new(&m);
-        d.act[1] = 0.5;
+        (d.act[1], d.ctrl[3]) = (0.5, 0.2);
         set(&mut d);
         let list = |t: &Transition| -> Vec<_> {
             t.one_sided().map(|(name, c)| (name.to_owned(), c.side, c.kink)).collect()
@@ -284,6 +299,8 @@ mod tests {
         assert_eq!(names(&band, Kink::SpringDeadBand), ["b.q"]);
         let muscle = marked(|d| d.ctrl[3] = 0.5);
         assert_eq!(names(&muscle, Kink::MuscleTimeConstant), ["flex.act", "flex"]);
+        let rested = marked(|d| d.ctrl[3] = 1.0);
+        assert_eq!(names(&rested, Kink::MuscleControl), ["flex"]);
         // the range is the lesser kink of a muscle's control
         let both = marked(|d| (d.act[1], d.ctrl[3]) = (0.0, 0.0));
         assert_eq!(names(&both, Kink::MuscleTimeConstant), ["flex.act", "flex"]);

@@ -13,7 +13,8 @@
 //! and whether the state is at a kink. [`linearize_trajectory`] linearizes all
 //! states of a trajectory in parallel.
 //! [`DerivativeConfig::softening`] softens contacts for the linearization alone ([`dualstep::design::smoothing`]).
-//! The state tangent is in [`tangent`]; [`check`] compares linearizations.
+//! The state tangent is in [`tangent`]; [`check`] compares linearizations; [`mod@rollout`] differentiates many steps as a
+//! whole: gradients of a cost, sensitivities, growth of perturbations.
 //!
 //! What the closed form is made of can be had by itself, and is generic over the scalar:
 //!
@@ -54,6 +55,7 @@ pub mod transition;
 pub mod trajectory;
 pub mod randomized;
 pub mod check;
+pub mod rollout;
 
 pub use analytic::{AnalyticWorkspace, mjd_transition_analytic};
 pub use check::{fd_convergence_check, max_relative_error, validate_analytical_vs_fd};
@@ -68,6 +70,9 @@ pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, Tran
 pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
 pub use randomized::{
     Order, Randomized, RandomizedConfig, RandomizedError, Sigma, mjd_transition_randomized,
+};
+pub use rollout::{
+    RolloutConfig, RolloutError, RolloutGradient, RolloutWorkspace, rollout_gradient,
 };
 pub use sensor::{SensorDeriv, covers_sensor, mjd_sensors};
 pub use smooth::{SmoothDeriv, mjd_smooth_pos};

@@ -113,9 +113,71 @@ pub enum Kink {
     SpringDeadBand,
     /// A muscle's activation equals its control, where its time constant jumps from activation to deactivation.
     MuscleTimeConstant,
+    /// A muscle's control is 0 or 1: beyond that it changes nothing.
+    MuscleControl,
     /// A velocity is zero, where quadratic damping or the force of a muscle turns: a kink for integrators that are
     /// implicit in the slope of the force.
     Rest,
+    /// A contact of two geoms is about to be made or to break.
+    ContactOnset([usize; 2]),
+    /// A contact of two geoms is about to push or to let go, to slip or to stick.
+    ContactForce([usize; 2]),
+    /// A contact of two geoms jumps to another corner, edge or face of theirs.
+    ContactFeature([usize; 2]),
+    /// A joint is at the margin of its limit, or the limit is about to push or to let go.
+    JointLimit(usize),
+    /// A tendon is at the margin of its limit, or the limit is about to push or to let go.
+    TendonLimit(usize),
+    /// The friction loss of a degree of freedom is about to slip or to stick.
+    JointFriction(usize),
+    /// The friction loss of a tendon is about to slip or to stick.
+    TendonFriction(usize),
+    /// An equality constraint comes or goes.
+    Equality(usize),
+    /// Differences to the two sides of the state are not the same, for whatever reason.
+    TwoSided,
+}
+
+impl Kink {
+    /// As it is shown, with the names of what it is about.
+    pub fn describe(&self, m: &Model) -> String {
+        let name = |names: &[String], kind: &str, id: usize| match names.get(id).map(String::as_str)
+        {
+            None | Some("") => format!("{kind} {id}"),
+            Some(name) => name.to_owned(),
+        };
+        let geoms = |[a, b]: [usize; 2]| {
+            let [a, b] = [a, b].map(|g| name(&m.names.geom, "geom", g));
+            format!("{a} and {b}")
+        };
+        let tendon = |t: usize| name(&m.names.tendon, "tendon", t);
+        match *self {
+            Self::ContactOnset(pair) => {
+                format!("contact of {} about to be made or to break", geoms(pair))
+            }
+            Self::ContactForce(pair) => {
+                format!("contact of {} about to change its force", geoms(pair))
+            }
+            Self::ContactFeature(pair) => {
+                format!("contact of {} between two features", geoms(pair))
+            }
+            Self::JointLimit(j) => {
+                format!("limit of {} about to switch", name(&m.names.joint, "joint", j))
+            }
+            Self::TendonLimit(t) => format!("limit of {} about to switch", tendon(t)),
+            Self::JointFriction(dof) => {
+                let joint = name(&m.names.joint, "joint", m.dof_jntid[dof]);
+                format!("friction of {joint} about to slip or to stick")
+            }
+            Self::TendonFriction(t) => {
+                format!("friction of {} about to slip or to stick", tendon(t))
+            }
+            Self::Equality(e) => {
+                format!("equality {} comes or goes", name(&m.names.equality, "equality", e))
+            }
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// What the closed form of a method does not cover.
@@ -202,7 +264,27 @@ impl fmt::Display for Kink {
             }
             Self::SpringDeadBand => "tendon length at an end of its spring's dead band",
             Self::MuscleTimeConstant => "muscle between activation and deactivation",
+            Self::MuscleControl => "control of a muscle at 0 or 1, beyond which nothing changes",
             Self::Rest => "zero velocity, where the slope of a damper or a muscle turns",
+            Self::ContactOnset([a, b]) => {
+                return write!(f, "contact of geoms {a} and {b} about to be made or to break");
+            }
+            Self::ContactForce([a, b]) => {
+                return write!(f, "contact of geoms {a} and {b} about to change its force");
+            }
+            Self::ContactFeature([a, b]) => {
+                return write!(f, "contact of geoms {a} and {b} between two features");
+            }
+            Self::JointLimit(j) => return write!(f, "limit of joint {j} about to switch"),
+            Self::TendonLimit(t) => return write!(f, "limit of tendon {t} about to switch"),
+            Self::JointFriction(i) => {
+                return write!(f, "friction of degree of freedom {i} about to slip or to stick");
+            }
+            Self::TendonFriction(t) => {
+                return write!(f, "friction of tendon {t} about to slip or to stick");
+            }
+            Self::Equality(e) => return write!(f, "equality {e} comes or goes"),
+            Self::TwoSided => "differences to the two sides are not the same",
         })
     }
 }

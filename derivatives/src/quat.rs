@@ -149,6 +149,33 @@ pub(crate) fn integrate_pos_from_identity(
     }
 }
 
+/// The transpose of [`mjd_integrate_pos`] for one row: of a row vector `next` (nv) on the tangent of `qpos ⊕ h v`, writes
+/// its product with the derivative by `qpos` to `by_pos`, and adds that by `v` to `by_vel`.
+pub(crate) fn integrate_pos_transposed(
+    m: &Model,
+    v: &[f64],
+    h: f64,
+    next: &[f64],
+    by_pos: &mut [f64],
+    by_vel: &mut [f64],
+) {
+    for block in integration_blocks(m, v, h) {
+        match block {
+            Block::Line(i) => {
+                by_pos[i] = next[i];
+                by_vel[i] += h * next[i];
+            }
+            Block::Turn(r, E, J) => {
+                let x = Vector3::from_column_slice(&next[r..r + 3]);
+                by_pos[r..r + 3].copy_from_slice(E.tr_mul(&x).as_slice());
+                for (to, from) in by_vel[r..r + 3].iter_mut().zip(J.tr_mul(&x).iter()) {
+                    *to += from;
+                }
+            }
+        }
+    }
+}
+
 /// Degrees of freedom that are integrated together.
 enum Block<T> {
     /// One that is added to.

@@ -1,6 +1,7 @@
 //! What the simulator and its derivatives are used for; the library behind the `dualstep` command.
 //!
 //! - [`rollout`]: many steps under given controls
+//! - [`gradient`]: gradients of a cost over many steps, checked; growth of perturbations
 //! - [`record`]: states, trajectories and linearizations in `.npz` files, with documented keys
 //! - [`linear`]: eigenvalues and controllability of a linearization
 //! - [`plot`]: trajectories over time, and figures of numbers against numbers, as SVG
@@ -16,6 +17,7 @@ pub mod bench;
 pub mod config;
 pub mod findings;
 pub mod fit;
+pub mod gradient;
 pub mod linear;
 pub mod papers;
 pub mod plot;

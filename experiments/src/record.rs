@@ -5,6 +5,7 @@
 //! | state, read by [`load_state`] | `qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat time`, each optional |
 //! | trajectory, by [`save_trajectory`] | `time qpos qvel act ctrl sensordata energy com_height ncon nefc solver_niter`, one row a state, first the initial one |
 //! | linearization, by [`save_transition`] | `A B C D`; the keys of a state; `timestep`; `state_names ctrl_names sensor_names`; `column_origin column_why column_side column_kink` of [A B] and, with `sensor_` before, of [C D] |
+//! | gradient of a rollout, by [`save_gradient`] | `cost stage_cost gradient_ctrl costate log_singular log_columns exponents state_names ctrl_names`; `time qpos qvel act ctrl` |
 //!
 //! Shapes are those of MuJoCo (`xfrc_applied` is nbody × 6); numbers are `float64`, names unicode arrays. A
 //! trajectory or a linearization is also a state: of a field with a row per step the last row counts.
@@ -17,6 +18,8 @@ use dualstep::math::Quat;
 use dualstep::{Data, Model};
 use dualstep_derivatives::Transition;
 use dualstep_derivatives::npz::add_names;
+use dualstep_derivatives::rollout::{Growth, RolloutGradient};
+use dualstep_derivatives::tangent::{State, ctrl_names};
 use nalgebra::Vector3;
 use ndarray::{Array1, Array2, Array3, ArrayD, arr0};
 use ndarray_npy::{NpzReader, NpzWriter, ReadNpzError, WriteNpzError};
@@ -298,6 +301,46 @@ pub fn save_transition(
         transition.write_npz(npz)?;
         npz.add_array("timestep", &arr0(m.opt.timestep))?;
         add_state(npz, d)
+    })
+}
+
+/// Writes the gradient of a rollout's cost: `cost stage_cost gradient_ctrl costate`, growth of perturbations as
+/// `log_singular log_columns exponents`, names, and the rollout itself as `time qpos qvel act ctrl`.
+///
+/// # Errors
+/// If the file cannot be written.
+///
+/// # Panics
+/// If states are those of another model.
+pub fn save_gradient(
+    path: &Path,
+    m: &Model,
+    states: &[State<f64>],
+    ctrl: &Array2<f64>,
+    gradient: &RolloutGradient,
+    growth: &Growth,
+) -> Result<(), RecordError> {
+    let rows = |width: usize, of: &dyn Fn(&State<f64>) -> &Vec<f64>| {
+        let values: Vec<f64> = states.iter().flat_map(|state| of(state).iter().copied()).collect();
+        Array2::from_shape_vec((states.len(), width), values)
+            .expect("states have the model's sizes")
+    };
+    let time: Array1<f64> = (0..states.len()).map(|t| t as f64 * m.opt.timestep).collect();
+    save(path, |npz| {
+        npz.add_array("cost", &arr0(gradient.cost))?;
+        npz.add_array("stage_cost", &gradient.stage_cost)?;
+        npz.add_array("gradient_ctrl", &gradient.ctrl)?;
+        npz.add_array("costate", &gradient.costate)?;
+        npz.add_array("log_singular", &growth.log_singular)?;
+        npz.add_array("log_columns", &growth.log_columns)?;
+        npz.add_array("exponents", &Array1::from(growth.exponents.clone()))?;
+        add_names(npz, "state_names", &growth.state_names)?;
+        add_names(npz, "ctrl_names", &ctrl_names(m))?;
+        npz.add_array("time", &time)?;
+        npz.add_array("qpos", &rows(m.nq, &|state| &state.qpos))?;
+        npz.add_array("qvel", &rows(m.nv, &|state| &state.qvel))?;
+        npz.add_array("act", &rows(m.na, &|state| &state.act))?;
+        npz.add_array("ctrl", ctrl)
     })
 }
 

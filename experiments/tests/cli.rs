@@ -57,6 +57,38 @@ const CART: &str = r#"<mujoco model="cart pole">
 "#;
 
 #[test]
+fn a_gradient_is_checked_plotted_and_written() {
+    let cli = Cli::new("gradient");
+    cli.write("cart.xml", CART);
+    let files = ["--plot", "growth.svg", "--out", "g.npz", "--checkpoint", "7"];
+    let target = ["--target", "tilted", "--ctrl", "0.3", "--cost", "q=1,y=2,end=5"];
+    let base = ["gradient", "cart.xml", "--steps", "40"];
+    let (code, out, err) = cli.run(&[&base[..], &files[..], &target[..]].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    for part in ["40 steps of", "dual numbers through all steps", "Lyapunov", "hinge.v"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(
+        std::fs::read_to_string(cli.folder.join("growth.svg")).unwrap().contains("by controls")
+    );
+    let file = std::fs::File::open(cli.folder.join("g.npz")).unwrap();
+    let mut npz = ndarray_npy::NpzReader::new(file).unwrap();
+    let gradient: ndarray::Array2<f64> = npz.by_name("gradient_ctrl").unwrap();
+    let costate: ndarray::Array2<f64> = npz.by_name("costate").unwrap();
+    assert_eq!((gradient.dim(), costate.dim()), ((40, 1), (41, 4)));
+
+    let (code, out, _) = cli.run(&[&base[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && json["error"].as_f64().unwrap() < 1e-10, "{out}");
+    assert_eq!(json["state_names"][3], "hinge.v");
+
+    let (code, _, err) = cli.run(&[&base[..], &["--cost", "z=1"]].concat());
+    assert!(code == 2 && err.contains("no term `z`"), "{err}");
+    let (code, _, err) = cli.run(&[&base[..], &["--target", "nowhere"]].concat());
+    assert!(code == 2 && err.contains("0 (tilted)"), "{err}");
+}
+
+#[test]
 fn help_has_examples_and_exit_codes() {
     let cli = Cli::new("help");
     for command in

@@ -37,7 +37,8 @@ impl BroadPhase {
 }
 
 /// Pairs of bodies whose boxes overlap and that no filter of bodies discards, sorted. The world, and bodies
-/// without degrees of freedom that carry a plane, have no boxes and pair with every body.
+/// without degrees of freedom that carry a plane, have no boxes and pair with every body. `extra` \[m\] adds to the
+/// distance at which boxes count as overlapping.
 ///
 /// - reads  `geom_xpos`, `geom_xmat`
 /// - writes `pair`
@@ -46,7 +47,7 @@ impl BroadPhase {
 ///
 /// Source: Baraff, Witkin, *Dynamic simulation of non-penetrating flexible bodies*, SIGGRAPH 1992;
 /// MuJoCo `mj_broadphase`.
-pub(crate) fn broad_phase<T: Scalar>(m: &Model, d: &Data<T>, broad: &mut BroadPhase) {
+pub(crate) fn broad_phase<T: Scalar>(m: &Model, d: &Data<T>, extra: f64, broad: &mut BroadPhase) {
     let BroadPhase { bounds, pair } = broad;
     pair.clear();
     let mut push = |a: usize, b: usize| {
@@ -63,7 +64,7 @@ pub(crate) fn broad_phase<T: Scalar>(m: &Model, d: &Data<T>, broad: &mut BroadPh
     // all others: sweep
     bounds.clear();
     let collides = |b: &usize| m.body_contype[*b] != 0 || m.body_conaffinity[*b] != 0;
-    bounds.extend((WORLD + 1..m.nbody).filter(collides).map(|b| body_bounds(m, d, b)));
+    bounds.extend((WORLD + 1..m.nbody).filter(collides).map(|b| body_bounds(m, d, extra, b)));
     let axis = widest_axis(bounds);
     bounds
         .sort_unstable_by(|a, b| a.lower[axis].total_cmp(&b.lower[axis]).then(a.body.cmp(&b.body)));
@@ -109,13 +110,13 @@ pub(crate) fn keep_body_pair(m: &Model, a: usize, b: usize) -> bool {
 }
 
 /// Box around the geoms of a body: for each geom the smaller of its bounding box and its bounding sphere.
-fn body_bounds<T: Scalar>(m: &Model, d: &Data<T>, body: usize) -> Bounds {
+fn body_bounds<T: Scalar>(m: &Model, d: &Data<T>, extra: f64, body: usize) -> Bounds {
     let (mut lower, mut upper) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     let first = m.body_geomadr[body];
     for g in first..first + m.body_geomnum[body] {
         let (aabb, radius) = (&m.geom_aabb[g], m.geom_rbound[g]);
         let (margin, gap) = super::contact::margin_gap(m, [g, g], None);
-        let reach = 0.5 * (margin + gap);
+        let reach = 0.5 * (margin + gap + extra);
         let (pos, mat) = (&d.geom_xpos[g], &d.geom_xmat[g]);
         for k in 0..3 {
             let row = [0, 1, 2].map(|i| mat[(k, i)].re());

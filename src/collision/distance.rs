@@ -81,7 +81,7 @@ pub fn geom_distance<T: Scalar>(
     let nearest = match way(m, pair) {
         Way::Never | Way::Missing => None,
         Way::Vertex => lowest_vertex(m, d, pair),
-        Way::Search => found.separation(m, d, pair, distmax),
+        Way::Search => found.narrow.separation(m, d, pair, distmax),
         Way::Contact => {
             let touches = found.touches(m, d, pair, distmax).iter();
             touches.min_by(|a, b| a.dist.re().total_cmp(&b.dist.re())).copied()

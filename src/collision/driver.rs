@@ -19,7 +19,7 @@ pub struct Collision<T: Scalar> {
     broad: BroadPhase,
     candidate: Vec<Candidate>,
     touch: Vec<Touch<T>>,
-    narrow: Narrow<T>,
+    pub(super) narrow: Narrow<T>,
 }
 
 /// A pair of geoms for the narrow phase, ordered by type, and the explicit pair it comes from.
@@ -47,6 +47,12 @@ impl<T: Scalar> Collision<T> {
         }
     }
 
+    /// Whether from now on nearest points of curved convex shapes are the exact ones. The general search, like MuJoCo's,
+    /// stops at `ccd_tolerance` from them: near enough for a step, too far for its derivative.
+    pub fn exact(&mut self, on: bool) {
+        self.narrow.exact = on;
+    }
+
     /// Where two geoms touch, at most `margin` apart. Geoms are ordered by type.
     pub(super) fn touches(
         &mut self,
@@ -58,17 +64,6 @@ impl<T: Scalar> Collision<T> {
         self.touch.clear();
         self.narrow.collide(m, d, geom, margin, &mut self.touch);
         &self.touch
-    }
-
-    /// Where two convex solids are nearest to each other, if that is less than `distmax` apart.
-    pub(super) fn separation(
-        &mut self,
-        m: &Model,
-        d: &Data<T>,
-        geom: [usize; 2],
-        distmax: f64,
-    ) -> Option<Touch<T>> {
-        self.narrow.separation(m, d, geom, distmax)
     }
 }
 
@@ -82,13 +77,18 @@ impl<T: Scalar> Collision<T> {
 ///
 /// Source: MuJoCo `mj_collision`; manual, "Collision detection".
 pub fn collision<T: Scalar>(m: &Model, d: &Data<T>, found: &mut Collision<T>) {
+    collision_within(m, d, 0.0, found);
+}
+
+/// As [`collision`], and what is up to `extra` \[m\] beyond the distance at which contacts are detected.
+pub fn collision_within<T: Scalar>(m: &Model, d: &Data<T>, extra: f64, found: &mut Collision<T>) {
     found.contact.clear();
     found.unsupported.clear();
     if m.opt.disabled(disable::CONSTRAINT) || m.opt.disabled(disable::CONTACT) {
         return;
     }
-    broad_phase(m, d, &mut found.broad);
-    find_candidates(m, d, &found.broad.pair, &mut found.candidate);
+    broad_phase(m, d, extra, &mut found.broad);
+    find_candidates(m, d, extra, &found.broad.pair, &mut found.candidate);
 
     for candidate in &found.candidate {
         let [g1, g2] = candidate.geom;
@@ -98,7 +98,7 @@ pub fn collision<T: Scalar>(m: &Model, d: &Data<T>, found: &mut Collision<T>) {
         }
         let (margin, gap) = margin_gap(m, candidate.geom, candidate.pair);
         found.touch.clear();
-        found.narrow.collide(m, d, candidate.geom, margin + gap, &mut found.touch);
+        found.narrow.collide(m, d, candidate.geom, margin + gap + extra, &mut found.touch);
         if !found.touch.is_empty() {
             let params = ContactParams::new(m, candidate.geom, candidate.pair);
             let contacts = found.touch.iter().map(|touch| params.contact(candidate.geom, touch));
@@ -113,6 +113,7 @@ pub fn collision<T: Scalar>(m: &Model, d: &Data<T>, found: &mut Collision<T>) {
 fn find_candidates<T: Scalar>(
     m: &Model,
     d: &Data<T>,
+    extra: f64,
     bodies: &[[usize; 2]],
     out: &mut Vec<Candidate>,
 ) {
@@ -122,7 +123,7 @@ fn find_candidates<T: Scalar>(
         let signature = (b1 << 16) + b2;
         let start = next;
         while next < m.npair && signature_of(m.pair_signature[next]) <= signature {
-            push_pair(m, d, next, out);
+            push_pair(m, d, extra, next, out);
             next += 1;
         }
         if m.exclude_signature.binary_search_by_key(&signature, |&s| signature_of(s)).is_ok() {
@@ -135,7 +136,7 @@ fn find_candidates<T: Scalar>(
         let first = out.len();
         for g1 in geoms(m, b1) {
             for g2 in geoms(m, b2) {
-                if !named(g1, g2) && bits_match(m, g1, g2) && is_near(m, d, [g1, g2], None) {
+                if !named(g1, g2) && bits_match(m, g1, g2) && is_near(m, d, extra, [g1, g2], None) {
                     out.push(Candidate { geom: by_type(m, g1, g2), pair: None });
                 }
             }
@@ -145,7 +146,7 @@ fn find_candidates<T: Scalar>(
         }
     }
     for p in next..m.npair {
-        push_pair(m, d, p, out);
+        push_pair(m, d, extra, p, out);
     }
 }
 
@@ -199,9 +200,9 @@ fn by_type(m: &Model, g1: usize, g2: usize) -> [usize; 2] {
     if m.geom_type[g1] as i32 > m.geom_type[g2] as i32 { [g2, g1] } else { [g1, g2] }
 }
 
-fn push_pair<T: Scalar>(m: &Model, d: &Data<T>, p: usize, out: &mut Vec<Candidate>) {
+fn push_pair<T: Scalar>(m: &Model, d: &Data<T>, extra: f64, p: usize, out: &mut Vec<Candidate>) {
     let (g1, g2) = (m.pair_geom1[p], m.pair_geom2[p]);
-    if is_near(m, d, [g1, g2], Some(p)) {
+    if is_near(m, d, extra, [g1, g2], Some(p)) {
         out.push(Candidate { geom: by_type(m, g1, g2), pair: Some(p) });
     }
 }
@@ -219,8 +220,15 @@ fn is_flat(m: &Model, g: usize) -> bool {
 
 /// Filter of bounding spheres, or of a bounding sphere and a plane. Two planes, and a plane and a height
 /// field, never collide.
-fn is_near<T: Scalar>(m: &Model, d: &Data<T>, geom: [usize; 2], pair: Option<usize>) -> bool {
+fn is_near<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    extra: f64,
+    geom: [usize; 2],
+    pair: Option<usize>,
+) -> bool {
     let (margin, gap) = margin_gap(m, geom, pair);
+    let margin = margin + extra;
     let [g1, g2] = by_type(m, geom[0], geom[1]);
     let (r1, r2) = (m.geom_rbound[g1], m.geom_rbound[g2]);
     let offset = (d.geom_xpos[g2] - d.geom_xpos[g1]).map(Scalar::re);

@@ -49,9 +49,10 @@ fn shape<'a>(m: &Model, polytope: &'a [Option<Polytope>], g: usize) -> Option<Sh
 }
 
 /// What limits the general collider.
-fn limits(m: &Model, margin: f64) -> Limits {
+fn limits(m: &Model, margin: f64, exact: bool) -> Limits {
     Limits {
         margin,
+        exact,
         iterations: m.opt.ccd_iterations,
         tolerance: m.opt.ccd_tolerance,
         many: !m.opt.disabled(disable::MULTICCD),
@@ -64,6 +65,8 @@ pub(super) struct Narrow<T: Scalar> {
     /// Polytopes of the geoms that are one (ngeom).
     polytope: Vec<Option<Polytope>>,
     scratch: Scratch<T>,
+    /// Whether nearest points are those of the shapes themselves, see [`Limits::exact`].
+    pub(super) exact: bool,
 }
 
 impl<T: Scalar> Narrow<T> {
@@ -72,6 +75,7 @@ impl<T: Scalar> Narrow<T> {
         Self {
             polytope: (0..m.ngeom).map(|g| Polytope::of_geom(m, g)).collect(),
             scratch: Scratch::new(m.opt.ccd_iterations),
+            exact: false,
         }
     }
 
@@ -142,10 +146,10 @@ impl<T: Scalar> Narrow<T> {
         geom: [usize; 2],
         distmax: f64,
     ) -> Option<Touch<T>> {
-        let Self { polytope, scratch } = self;
+        let Self { polytope, scratch, exact } = self;
         let [first, second] = geom.map(|g| shape(m, polytope, g));
         let placed = geom.map(|g| placed(m, d, g));
-        separation(limits(m, distmax), [first?, second?], placed, scratch)
+        separation(limits(m, distmax, *exact), [first?, second?], placed, scratch)
     }
 
     /// The same for a height field: each prism under its surface by the general collider.
@@ -157,7 +161,7 @@ impl<T: Scalar> Narrow<T> {
         margin: f64,
         out: &mut Vec<Touch<T>>,
     ) {
-        let Self { polytope, scratch } = self;
+        let Self { polytope, scratch, exact } = self;
         let shape = shape(m, polytope, geom[1]);
         let (Some(h), Some(shape)) = (m.geom_dataid[geom[0]], shape) else { return };
         let (pos, mat) = relative(&field, &other);
@@ -165,7 +169,7 @@ impl<T: Scalar> Narrow<T> {
         let first = out.len();
         HeightField::new(m, h).visit_prisms(&near, margin, |prism| {
             let placed = Placed { pos: &pos, mat: &mat, size: other.size };
-            prism_convex(out, limits(m, margin), prism, shape, placed, scratch);
+            prism_convex(out, limits(m, margin, *exact), prism, shape, placed, scratch);
             out.len() - first < MAX_TOUCHES
         });
         out[first..].iter_mut().for_each(|touch| to_world(&field, touch));
@@ -180,9 +184,9 @@ impl<T: Scalar> Narrow<T> {
         margin: f64,
         out: &mut Vec<Touch<T>>,
     ) {
-        let Self { polytope, scratch } = self;
+        let Self { polytope, scratch, exact } = self;
         if let [Some(first), Some(second)] = geom.map(|g| shape(m, polytope, g)) {
-            convex_convex(out, limits(m, margin), [first, second], placed, scratch);
+            convex_convex(out, limits(m, margin, *exact), [first, second], placed, scratch);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::primitive::Placed;
 use crate::model::Model;
 use crate::scalar::Scalar;
 
-/// Collides pairs of geoms wherever they are put.
+/// Collides pairs of geoms wherever they are put. Nearest points are exact, see [`Collision::exact`](super::Collision::exact).
 #[derive(Clone, Debug)]
 pub struct PairCollider<T: Scalar> {
     narrow: Narrow<T>,
@@ -18,7 +18,9 @@ pub struct PairCollider<T: Scalar> {
 impl<T: Scalar> PairCollider<T> {
     /// Memory for a model.
     pub fn new(m: &Model) -> Self {
-        Self { narrow: Narrow::new(m), touch: Vec::with_capacity(MAX_TOUCHES) }
+        let mut narrow = Narrow::new(m);
+        narrow.exact = true;
+        Self { narrow, touch: Vec::with_capacity(MAX_TOUCHES) }
     }
 
     /// Where two geoms, ordered by type, touch at these positions and orientations, as

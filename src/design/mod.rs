@@ -21,5 +21,8 @@ pub mod five_ways_to_differentiate {}
 #[doc = include_str!("007-contact.md")]
 pub mod contact {}
 
+#[doc = include_str!("008-rollout-sensitivities.md")]
+pub mod rollout_sensitivities {}
+
 #[doc = include_str!("009-smoothing.md")]
 pub mod smoothing {}

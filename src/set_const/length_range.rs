@@ -28,6 +28,21 @@ pub struct LengthRangeOptions {
     pub tolrange: f64,
 }
 
+impl Default for LengthRangeOptions {
+    /// As `mj_defaultLROpt`.
+    fn default() -> Self {
+        Self {
+            accel: 20.0,
+            maxforce: 0.0,
+            timeconst: 1.0,
+            timestep: 0.01,
+            inttotal: 10.0,
+            interval: 2.0,
+            tolrange: 0.05,
+        }
+    }
+}
+
 /// Why there is no length range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LengthRangeError {

@@ -91,11 +91,13 @@ impl<T: Scalar> SolverWorkspace<T> {
         }
     }
 
-    /// From now on every solve goes on to the minimum, by Newton steps from where the solver of the options ends, and
-    /// leaves out the no-slip pass: what a linearization differentiates.
-    pub fn polish(&mut self, m: &Model) {
-        self.polish = true;
-        self.newton.get_or_insert_with(|| Newton::new(m.nv, self.capacity));
+    /// Whether from now on every solve goes on to the minimum, by Newton steps from where the solver of the options ends,
+    /// and leaves out the no-slip pass: what a linearization differentiates.
+    pub fn polish(&mut self, m: &Model, on: bool) {
+        self.polish = on;
+        if on {
+            self.newton.get_or_insert_with(|| Newton::new(m.nv, self.capacity));
+        }
     }
 }
 
@@ -173,9 +175,7 @@ impl<T: Scalar> SolverWorkspace<T> {
         if nefc > self.capacity {
             let polish = self.polish;
             *self = Self::new(m, nefc.next_power_of_two());
-            if polish {
-                self.polish(m);
-            }
+            self.polish(m, polish);
         }
     }
 

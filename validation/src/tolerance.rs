@@ -48,6 +48,9 @@ pub const DUAL_MINIMUM: f64 = 1e-7;
 pub const CLOSED_FORM: f64 = 1e-11;
 /// The same through active rows of constraints: rounding, amplified by the stiffness of the rows.
 pub const CLOSED_FORM_CONTACT: f64 = 1e-9;
+/// The adjoint over many steps against dual numbers through all of them: the error of one step, amplified as states
+/// are on the way.
+pub const ROLLOUT: f64 = 1e-8;
 /// Forces of inverse dynamics beside those that forward dynamics had: a force is D times an acceleration, of which the
 /// solver leaves a gradient of about 1e-14 in units of M.
 pub const INVERSE_CONTACT: f64 = 1e-8;

@@ -6,7 +6,7 @@ use dualstep::forward::step;
 use dualstep::{Data, Model};
 
 use super::{Block, Output, comparable, compare_where};
-use crate::finite_diff::{FdConfig, FdWorkspace, mjd_transition_fd_into};
+use crate::finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd_into};
 use crate::matrices::{Transition, TransitionError};
 use crate::transition::{DerivativeConfig, Method, mjd_transition};
 
@@ -146,7 +146,7 @@ pub struct Convergence {
     pub blocks: Vec<(Block, VCurve)>,
 }
 
-/// Differences of steps with nudges of the given sizes (ascending) against the derivative: the closed form where that
+/// Differences of steps with nudges of the given sizes (ascending), each solved to the minimum of its constraints, against the derivative: the closed form where that
 /// covers the model, dual numbers elsewhere. Columns at a kink are left out.
 ///
 /// ```
@@ -175,10 +175,12 @@ pub fn fd_convergence_check(
     eps: &[f64],
 ) -> Result<Convergence, TransitionError> {
     let exact = mjd_transition(m, d, &DerivativeConfig::by(Method::Auto))?;
-    fd_convergence(m, d, centered, eps, &exact)
+    let config = if centered { FdConfig::centered() } else { FdConfig::forward() };
+    fd_convergence(m, d, &FdConfig { polish: true, ..config }, eps, &exact)
 }
 
-/// As [`fd_convergence_check`], against a given linearization.
+/// As [`fd_convergence_check`], against a given linearization, by differences as `config` has them but for the size of
+/// their nudges.
 ///
 /// # Errors
 /// A step fails.
@@ -188,7 +190,7 @@ pub fn fd_convergence_check(
 pub fn fd_convergence(
     m: &Model,
     d: &Data<f64>,
-    centered: bool,
+    config: &FdConfig,
     nudges: &[f64],
     reference: &Transition,
 ) -> Result<Convergence, TransitionError> {
@@ -198,7 +200,7 @@ pub fn fd_convergence(
     let mut workspace = FdWorkspace::new(m);
     let (mut fd, mut smaller) = (Transition::new(m), Transition::new(m));
     for (k, &eps) in nudges.iter().enumerate() {
-        let config = FdConfig::uniform(centered, eps);
+        let config = FdConfig { eps: FdSteps::uniform(eps), ..*config };
         mjd_transition_fd_into(m, d, &config, &mut workspace, &mut fd)?;
         let keep = |fd: &Transition, k: usize| comparable(&fd.columns[k], &reference.columns[k]);
         for found in compare_where(m, &fd, reference, |_, column| keep(&fd, column)) {
@@ -227,7 +229,7 @@ pub fn fd_convergence(
     for (_, v) in &blocks {
         worst.raise(v);
     }
-    Ok(Convergence { centered, worst, blocks })
+    Ok(Convergence { centered: config.centered, worst, blocks })
 }
 
 /// Largest numbers that a step gives, of each kind; rotations count by how far they turn.
@@ -308,7 +310,7 @@ mod tests {
         let (m, d) = arm();
         let mut wrong = mjd_transition(&m, &d, &DerivativeConfig::default()).unwrap();
         wrong.A[[2, 1]] *= 1.0 + 1e-6;
-        let found = fd_convergence(&m, &d, true, &nudges(true), &wrong).unwrap();
+        let found = fd_convergence(&m, &d, &FdConfig::centered(), &nudges(true), &wrong).unwrap();
         let (_, v) = found.blocks.iter().find(|(b, _)| b.to_string() == "∂v⁺/∂q").unwrap();
         let k = v.quietest().unwrap();
         assert!(v.err[k] > 10.0 * v.noise(k).unwrap());

@@ -100,8 +100,10 @@ pub(super) fn add(
         if jets.len() != number {
             return Err(Feature::ContactGeometry);
         }
+        // jets are exact; contacts are, unless they come from a step, which stops at the tolerance of its search
+        let same = (2.0 * m.opt.ccd_tolerance).max(1e-9);
         for (contact, jet) in group.iter().zip(jets) {
-            if (jet.dist.re - contact.dist).abs() > 1e-9 * contact.dist.abs().max(1.0) {
+            if (jet.dist.re - contact.dist).abs() > same * contact.dist.abs().max(1.0) {
                 return Err(Feature::ContactGeometry);
             }
             if let Some(rows) = rows(contact) {

@@ -40,6 +40,8 @@ pub enum What {
     Inverse,
     /// The inertia matrix, from positions on
     Inertia,
+    /// A rollout of 200 steps, the linearizations of its steps, and the gradient of a cost over it
+    Rollout,
 }
 
 /// One of our ways to compute [`What`].
@@ -56,6 +58,10 @@ pub enum Method {
     Acceleration,
     Inverse,
     Inertia,
+    Rollout,
+    RolloutLinearizations,
+    RolloutGradient,
+    RolloutProducts,
 }
 
 impl What {
@@ -79,6 +85,12 @@ impl What {
             Self::Acceleration => &[Method::ForwardAcceleration, Method::Acceleration],
             Self::Inverse => &[Method::Inverse],
             Self::Inertia => &[Method::Inertia],
+            Self::Rollout => &[
+                Method::Rollout,
+                Method::RolloutLinearizations,
+                Method::RolloutGradient,
+                Method::RolloutProducts,
+            ],
         }
     }
 
@@ -110,6 +122,10 @@ impl Method {
             Self::Acceleration => "mjd_acceleration",
             Self::Inverse => "kinematics … rne",
             Self::Inertia => "kinematics … crb",
+            Self::Rollout => "rollout of 200 steps",
+            Self::RolloutLinearizations => "its linearizations",
+            Self::RolloutGradient => "rollout_gradient",
+            Self::RolloutProducts => "the same by products",
         }
     }
 }
@@ -268,7 +284,17 @@ fn measure(
         let (method, message) = (ours.method(), message.clone());
         Measurement { what, method, batch, ours_us, counterpart, theirs_us, ratio, message }
     });
-    Ok(rows.collect())
+    let mut rows: Vec<Measurement> = rows.collect();
+    if let [rollout, linearizations, gradient, products] = &mut rows[..]
+        && what == What::Rollout
+    {
+        let [r, l, g, p] =
+            [&*rollout, linearizations, gradient, products].map(|row| row.ours_us.median);
+        gradient.message =
+            Some(format!("{:.2} rollouts, {:.2} beyond the linearizations", g / r, (g - l) / r));
+        products.message = Some(format!("{:.2} rollouts", p / r));
+    }
+    Ok(rows)
 }
 
 /// A model could not be measured.

@@ -6,15 +6,19 @@ use dualstep::forward::{forward, forward_dynamics, step};
 use dualstep::smooth::{com_pos, com_vel, crb, kinematics, rne_with_acceleration};
 use dualstep::{Data, Model, StepError};
 use dualstep_derivatives::dynamics::{AccelerationDeriv, mjd_acceleration};
+use dualstep_derivatives::rollout::{QuadraticCost, RolloutConfig, RolloutError, Sweep};
+use dualstep_derivatives::tangent::State;
 use dualstep_derivatives::{
     DerivativeConfig, FdConfig, Method as By, Transition, TransitionError, TransitionWorkspace,
     mjd_transition_into,
 };
+use ndarray::Array2;
 use rayon::{ThreadPool, ThreadPoolBuildError};
 use serde::Serialize;
 use thiserror::Error;
 
 use super::Method;
+use crate::gradient::{Part, Parts};
 
 /// Median and quartiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -54,6 +58,9 @@ pub enum OursError {
     /// The linearization.
     #[error(transparent)]
     Transition(#[from] TransitionError),
+    /// A rollout, or its gradient.
+    #[error(transparent)]
+    Rollout(#[from] RolloutError),
     /// The thread that all runs on.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] ThreadPoolBuildError),
@@ -75,6 +82,7 @@ struct Work {
     d: Data<f64>,
     transition: Option<(TransitionWorkspace, Transition)>,
     acceleration: Option<AccelerationDeriv<f64>>,
+    rollout: Option<(Part, Box<Parts>, QuadraticCost)>,
     zero: Vec<f64>,
     force: Vec<f64>,
 }
@@ -101,8 +109,19 @@ impl<'a> Ours<'a> {
         let transition = transition.map(|by| pool.install(|| workspace(m, by))).transpose()?;
         let acceleration = matches!(method, Method::ForwardAcceleration | Method::Acceleration)
             .then(|| AccelerationDeriv::new(m));
+        let rollout = match method {
+            Method::Rollout => Some(Part::Rollout),
+            Method::RolloutLinearizations => Some(Part::Linearizations),
+            Method::RolloutGradient | Method::RolloutProducts => Some(Part::Gradient),
+            _ => None,
+        };
+        let sweep = match method {
+            Method::RolloutProducts => Sweep::Products,
+            _ => Sweep::Matrices,
+        };
+        let rollout = rollout.map(|part| rollout_work(m, start, part, sweep)).transpose()?;
         let (zero, force) = (vec![0.0; m.nv], vec![0.0; m.nv]);
-        let work = Work { d, transition, acceleration, zero, force };
+        let work = Work { d, transition, acceleration, rollout, zero, force };
         Ok(Self { m, start, pool, method, work })
     }
 
@@ -151,10 +170,30 @@ fn workspace(m: &Model, method: By) -> Result<(TransitionWorkspace, Transition),
     Ok((TransitionWorkspace::new(m, &config)?, Transition::new(m)))
 }
 
+/// Steps of a rollout.
+const STEPS: usize = 200;
+
+/// A rollout under the controls of the start, whose cost is how far it goes from there.
+fn rollout_work(
+    m: &Model,
+    start: &Data<f64>,
+    part: Part,
+    sweep: Sweep,
+) -> Result<(Part, Box<Parts>, QuadraticCost), OursError> {
+    let mut cost = QuadraticCost::new(m, State::of(start));
+    for weight in [&mut cost.state_weight, &mut cost.ctrl_weight, &mut cost.terminal_weight] {
+        weight.fill(1.0);
+    }
+    let derivative = DerivativeConfig { sensors: false, ..DerivativeConfig::default() };
+    let config = RolloutConfig { derivative, sweep, checkpoint: None };
+    let ctrl = Array2::from_shape_fn((STEPS, m.nu), |(_, i)| start.ctrl[i]);
+    Ok((part, Box::new(Parts::new(m, start, ctrl.view(), &config)?), cost))
+}
+
 impl Work {
     /// One call.
     fn call(&mut self, m: &Model, method: Method) -> Result<(), OursError> {
-        let Self { d, transition, acceleration, zero, force } = self;
+        let Self { d, transition, acceleration, rollout, zero, force } = self;
         match method {
             Method::Step => step(m, d)?,
             Method::Forward => forward(m, d)?,
@@ -176,6 +215,14 @@ impl Work {
                 com_pos(m, d);
                 com_vel(m, d);
                 rne_with_acceleration(m, d, zero, force);
+            }
+            Method::Rollout
+            | Method::RolloutLinearizations
+            | Method::RolloutGradient
+            | Method::RolloutProducts => {
+                if let Some((part, parts, cost)) = rollout {
+                    parts.run(*part, m, cost)?;
+                }
             }
             Method::Inertia => {
                 kinematics(m, d);

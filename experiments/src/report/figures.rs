@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use dualstep_derivatives::check::{By, Output};
-use dualstep_validation::derivatives::{Branches, Case, Curve as Measured, HeatMap, ModelReport};
+use dualstep_validation::derivatives::{
+    Branches, Case, Curve as Measured, HeatMap, ModelReport, SolverStudy,
+};
 
 use crate::plot::{self, Axis, Chart, Curve, Figure, Mark, PlotError};
 
@@ -76,6 +78,24 @@ fn on_the_right(side: &Branches) -> Option<(f64, f64)> {
     let [bottom, _] = side.minimum;
     let found = side.eps.iter().zip(&side.err).find(|(eps, _)| **eps > 60.0 * bottom);
     found.map(|(eps, err)| (*eps, 0.2 * err))
+}
+
+/// V-curves of centred differences in contact, for settings of the solver.
+pub(super) fn solver_curves(study: &SolverStudy) -> Result<String, PlotError> {
+    let curves = study.curves.iter().filter_map(|c| {
+        let curve = c.curve.as_ref()?;
+        let start = if c.warmstart { "warm" } else { "cold" };
+        let points = curve.eps.iter().copied().zip(curve.err.iter().copied());
+        Some(Curve::new(format!("{start} start, tolerance {:.0e}", c.tolerance), points.collect()))
+    });
+    let chart = Chart {
+        title: study.state.clone(),
+        x: Axis::log("nudge ε", "").range(NUDGES),
+        y: Axis::log("error", "").range(ERRORS),
+        curves: curves.collect(),
+    };
+    let title = "Centred differences in contact".to_owned();
+    Figure { title, columns: 1, charts: vec![chart] }.svg()
 }
 
 /// |closed form − dual| over [A B; C D].

@@ -5,7 +5,7 @@ use dualstep_validation::tolerance::CLOSED_FORM;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::tables::{Cell, Mark, Table, Tone};
-use super::{Document, Subject, coverage_tables, figures, tables, text};
+use super::{Document, Subject, constraint_tables, coverage_tables, figures, tables, text};
 use crate::plot::PlotError;
 
 const STYLE: &str = include_str!("style.css");
@@ -99,6 +99,7 @@ fn section(k: usize, subject: &Subject) -> Result<Markup, PlotError> {
         };
         full.push((case, figures));
     }
+    let solver = report.solver.as_ref().map(figures::solver_curves).transpose()?;
     Ok(html! {
         section.page id={ "model-" (k) } {
             h2 { (report.name) " " span class={ "tag " (class(verdict)) } { (verdict) } }
@@ -115,6 +116,16 @@ fn section(k: usize, subject: &Subject) -> Result<Markup, PlotError> {
                 (table(&tables::worst_entries(case), "wide"))
                 (table(&tables::origins(case), ""))
                 @if let Some(t) = tables::one_sided(case) { (table(&t, "")) }
+                @if let Some(t) = constraint_tables::kinks(case) { (table(&t, "")) }
+            }
+            @if let (Some(study), Some(svg)) = (&report.solver, &solver) {
+                (figure(Some(svg), "single", &html! {
+                    "Error of centred differences over the size of their nudges where constraints push, all of [A B; C D]: \
+                     nudged steps start from the solution at the state (warm) or from the acceleration without \
+                     constraints (cold), and stop at the tolerance."
+                }))
+                (table(&constraint_tables::minima(study), ""))
+                (table(&constraint_tables::tolerances(study), ""))
             }
             (table(&tables::timings(&subject.timings), ""))
         }
@@ -128,32 +139,33 @@ fn figures_of(subject: &Subject, case: &Case) -> Result<Markup, PlotError> {
         Some(map) => Some(figures::heat(&subject.report, case, map)?),
         None => None,
     };
-    let figure = |svg: Option<&String>, kind: &str, caption: Markup| {
-        html! {
-            @if let Some(svg) = svg {
-                figure class=(kind) { (PreEscaped(svg)) figcaption { (caption) } }
-            }
-        }
-    };
     Ok(html! {
-        (figure(curve.as_ref(), "single", html! {
+        (figure(curve.as_ref(), "single", &html! {
             "Error of differences over the size of their nudges, under " (case.integrator) ": the largest of all \
              entries and states. Dashed: the closed form against dual numbers, and the change of dual numbers when \
              the state is changed in its last bit. Grey: the slopes that are expected."
         }))
         @for (k, svg) in blocks.iter().enumerate() {
-            (figure(Some(svg), "grid", html! {
+            (figure(Some(svg), "grid", &html! {
                 @if k + 1 == blocks.len() { "The same block by block." }
             }))
         }
-        (figure(heat.as_ref(), "heat", html! {
+        (figure(heat.as_ref(), "heat", &html! {
             "Largest error of each entry of [A B; C D] over all states, relative to its block; red above the \
-             tolerance of 1e-11, blank where both agree to the last bit."
+             tolerance of 1e-11 (1e-9 where constraints push), blank where both agree to the last bit."
             @if case.heat_map.as_ref().is_some_and(|map| map.rows.max(map.columns) > 150) {
                 " The matrix is large: a cell shows the largest of several neighbours."
             }
         }))
     })
+}
+
+fn figure(svg: Option<&String>, kind: &str, caption: &Markup) -> Markup {
+    html! {
+        @if let Some(svg) = svg {
+            figure class=(kind) { (PreEscaped(svg)) figcaption { (caption) } }
+        }
+    }
 }
 
 fn table(table: &Table, kind: &str) -> Markup {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use dualstep_validation::derivatives::{Case, ModelReport};
 
 use super::tables::{Cell, Mark, Table, number};
-use super::{Document, Subject, coverage_tables, tables, text};
+use super::{Document, Subject, constraint_tables, coverage_tables, tables, text};
 
 /// Entries of a heat map that are listed.
 const LISTED: usize = 12;
@@ -53,9 +53,13 @@ fn section(out: &mut String, subject: &Subject) {
         table(out, &tables::curves(case));
         table(out, &tables::worst_entries(case));
         table(out, &tables::origins(case));
-        if let Some(t) = &tables::one_sided(case) {
+        for t in [tables::one_sided(case), constraint_tables::kinks(case)].iter().flatten() {
             table(out, t);
         }
+    }
+    if let Some(study) = &report.solver {
+        table(out, &constraint_tables::minima(study));
+        table(out, &constraint_tables::tolerances(study));
     }
     table(out, &tables::timings(&subject.timings));
 }

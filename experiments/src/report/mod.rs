@@ -3,6 +3,7 @@
 //! What is compared, and how, is in [`dualstep_validation::derivatives`]; here it becomes tables and figures. HTML and
 //! Markdown show the same tables; where HTML has a figure, Markdown has its numbers.
 
+mod constraint_tables;
 mod coverage_tables;
 mod figures;
 mod html;

@@ -32,7 +32,7 @@ use std::time::Instant;
 use dualstep::mjcf::MjcfError;
 use dualstep::model::Integrator;
 use dualstep::{Data, Model, StepError};
-use dualstep_derivatives::{FdConfig, FdSteps, TransitionError};
+use dualstep_derivatives::{FdConfig, TransitionError};
 use dualstep_validation::random_tree::random_state;
 use ndarray::Array2;
 use serde::Deserialize;
@@ -177,7 +177,7 @@ fn random_states(m: &Model, seed: u64, n: usize) -> Vec<Data<f64>> {
 
 /// Differences with nudges of one size for all blocks of columns.
 fn differences(centered: bool, eps: f64) -> FdConfig {
-    FdConfig { centered, eps: FdSteps::uniform(eps) }
+    FdConfig::uniform(centered, eps)
 }
 
 /// max|x − reference| / max(1, max|reference|); zero for empty matrices.

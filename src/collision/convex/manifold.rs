@@ -163,17 +163,20 @@ pub(crate) fn many<T: Scalar>(
     }
 
     // an edge on a face
-    if let Some((end, f)) = flattest(a, &mat_a, faces_b, normal_b) {
+    if let Some((end, f)) = edge_along(a, &mat_a, faces_b, normal_b) {
         return clip.edge_on_face(out, margin, [a, b], (end, f), normal, -T::one());
     }
-    if let Some((end, f)) = flattest(b, &mat_b, faces_a, normal_a) {
+    if let Some((end, f)) = edge_along(b, &mat_b, faces_a, normal_a) {
         return clip.edge_on_face(out, margin, [b, a], (end, f), &-normal, T::one());
     }
     false
 }
 
-/// The edge of a feature, by its other end, and the face of the others, that are most nearly parallel.
-fn flattest<T: Scalar>(
+/// An edge of a feature, by its other end, and a face of the others that are nearly parallel: the first such in
+/// the order of faces, of a round side the most parallel.
+///
+/// Source: MuJoCo `alignedFaceEdge`; for round sides found by probing MuJoCo 4.0.1.
+fn edge_along<T: Scalar>(
     feature: &Feature<T>,
     mat: &Matrix3<f64>,
     faces: impl Iterator<Item = usize>,
@@ -195,10 +198,7 @@ fn flattest<T: Scalar>(
     };
     faces
         .flat_map(|f| feature.edge_ends().map(move |end| (end, f)))
-        .map(|(end, f)| (sine(end, f), end, f))
-        .min_by(|x, y| x.0.total_cmp(&y.0))
-        .filter(|(sine, _, _)| *sine < EDGE)
-        .map(|(_, end, f)| (end, f))
+        .find(|&(end, f)| sine(end, f) < EDGE)
 }
 
 /// A plane in the world.
@@ -233,22 +233,29 @@ impl<T: Scalar> Clip<T> {
 
     /// Clips the polygon by the sides of a face with the given normal.
     ///
-    /// Source: Sutherland, Hodgman, *Reentrant polygon clipping*, CACM 17 (1974).
+    /// Where corners lie on sides, rounding decides how often they are kept, and so which contacts are; so
+    /// this is MuJoCo's arithmetic.
+    ///
+    /// Source: Sutherland, Hodgman, *Reentrant polygon clipping*, CACM 17 (1974); MuJoCo `polygonClip`.
     fn cut(&mut self, normal: &Vector3<T>) {
         for k in 0..self.side.len() {
             let (from, to) = (self.side[k], self.side[(k + 1) % self.side.len()]);
-            let inward = (to - from).cross(normal).normalize();
-            let depth = |p: &Vector3<T>| (p - from).dot(&inward);
+            let across = (to - from).cross(&((from + normal) - from));
+            let inward = across * (T::one() / across.norm_squared().sqrt());
+            let offset = inward.dot(&from);
+            let inside = |p: &Vector3<T>| (p - from).dot(&inward).re() > -INSIDE;
             self.clipped.clear();
             let n = self.polygon.len();
             for i in 0..n {
                 let (p, q) = (self.polygon[i], self.polygon[(i + 1) % n]);
-                let (dp, dq) = (depth(&p), depth(&q));
-                let (p_in, q_in) = (dp.re() > -INSIDE, dq.re() > -INSIDE);
-                if p_in != q_in && dp.re() * dq.re() < 0.0 {
-                    self.clipped.push(p + (q - p) * (dp / (dp - dq)));
+                if inside(&p) != inside(&q) {
+                    let slope = inward.dot(&(q - p));
+                    let t = (offset - inward.dot(&p)) / slope;
+                    if slope.re() != 0.0 && (0.0..=1.0).contains(&t.re()) {
+                        self.clipped.push(p + (q - p) * t);
+                    }
                 }
-                if q_in {
+                if inside(&q) {
                     self.clipped.push(q);
                 }
             }
@@ -325,7 +332,8 @@ fn most_distant<T: Scalar>(points: &[Vector3<T>]) -> [usize; 2] {
 pub(crate) fn large_quadrilateral<T: Scalar>(polygon: &[Vector3<T>]) -> [usize; 4] {
     let area = |q: [usize; 4]| {
         let [a, b, c, d] = q.map(|i| polygon[i].map(Scalar::re));
-        (c - a).cross(&(d - b)).norm()
+        // the cross product of the diagonals, rounded as MuJoCo does: equal areas are common
+        0.5 * ((d - a).cross(&(b - d)) + (c - b).cross(&(a - c))).norm()
     };
     let mut q = [0, 1, 2, 3];
     let mut largest = area(q);

@@ -50,6 +50,8 @@ pub(crate) struct Limits {
     pub(crate) tolerance: f64,
     /// Whether more than one contact is wanted.
     pub(crate) many: bool,
+    /// Whether nearest points are the exact ones where the search has only come near, on curved shapes.
+    pub(crate) exact: bool,
 }
 
 /// Where two solids are nearest to each other, or deepest in each other.
@@ -83,12 +85,12 @@ pub(crate) fn convex_convex<T: Scalar>(
     };
     let mut pair = Pair { solid: [solid(0), solid(1)] };
     let Some(meeting) = meet(&mut pair, limits, &mut scratch.epa) else { return };
-    let single = if T::ORDER == 0 {
+    let single = if T::ORDER == 0 && !limits.exact {
         let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
         Touch::new(T::lift(meeting.dist), lift3(&pos), lift3(&meeting.normal))
     } else {
         let offset = shape.map(|s| s.core().1 + meeting.layer);
-        tangent::evaluate(&pair.solid, &placed, &meeting, offset)
+        tangent::evaluate(&pair.solid, &placed, &meeting, offset, limits.exact)
     };
     if limits.many
         && let [Some(first), Some(second)] = shape.map(|s| s.faces())

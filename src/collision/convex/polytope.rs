@@ -1,5 +1,7 @@
 //! Convex polytopes: boxes, and the hulls of meshes.
 
+use std::collections::HashMap;
+
 use nalgebra::Vector3;
 
 use crate::model::{GeomType, Mesh, Model};
@@ -104,8 +106,10 @@ impl Polytope {
         let number: Vec<usize> =
             if climbs { hull.vert.clone() } else { (0..mesh.vert.len()).collect() };
         let vert: Vec<_> = number.iter().map(|&v| Vector3::from(mesh.vert[v])).collect();
-        let local = |v: usize| number.binary_search(&v).ok();
-        let corners = |face: &Vec<usize>| face.iter().map(|&v| local(v)).collect::<Option<_>>();
+        let local: HashMap<usize, usize> =
+            number.iter().enumerate().map(|(i, &v)| (v, i)).collect();
+        let corners =
+            |face: &Vec<usize>| face.iter().map(|v| local.get(v).copied()).collect::<Option<_>>();
         let faces = mesh.polygon.iter().map(corners).collect::<Option<Vec<Vec<usize>>>>()?;
         let normal = mesh.polynormal.iter().copied().map(Vector3::from).collect();
         let mut out = Self::new(vert, normal, &faces);

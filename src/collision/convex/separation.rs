@@ -43,10 +43,10 @@ pub(crate) fn separation<T: Scalar>(
         let (x, normal, vertex) = (face.x, face.normal, face.vertex);
         Meeting { dist: -face.depth, x, normal, vertex, layer: 0.0 }
     };
-    Some(if T::ORDER == 0 {
+    Some(if T::ORDER == 0 && !limits.exact {
         let pos = (meeting.x[0] + meeting.x[1]) * 0.5;
         Touch::new(T::lift(meeting.dist), lift3(&pos), lift3(&meeting.normal))
     } else {
-        tangent::evaluate(&pair.solid, &placed, &meeting, radius)
+        tangent::evaluate(&pair.solid, &placed, &meeting, radius, limits.exact)
     })
 }

@@ -226,8 +226,9 @@ impl Equations {
     }
 }
 
-/// The contact on `T`: the numbers that were found, with the derivatives of the closest points. `offset` are the
-/// radii by which the features of both solids are thickened.
+/// The contact on `T`: the numbers that were found, with the derivatives of the closest points; if `exact`, the numbers
+/// are those of the closest points too, which the search has only come near on curved shapes. `offset` are the radii
+/// by which the features of both solids are thickened.
 ///
 /// Where the equations have no unique solution (features that are parallel), the points stay fixed in the
 /// solids and the normal in the first one; the distance still has its derivative, since it is stationary in both.
@@ -236,6 +237,7 @@ pub(super) fn evaluate<T: Scalar>(
     placed: &[Placed<T>; 2],
     meeting: &Meeting,
     offset: [f64; 2],
+    exact: bool,
 ) -> Touch<T> {
     let real: [Pose<f64>; 2] = [0, 1].map(|k| (solid[k].pos, solid[k].mat));
     let pose = [0, 1].map(|k| (*placed[k].pos, *placed[k].mat));
@@ -252,7 +254,9 @@ pub(super) fn evaluate<T: Scalar>(
     start.fixed_rows_mut::<3>(0).copy_from(&n);
     start[3] = depth;
 
-    let (normal, between, points) = if let Some((u, inverse)) = equations.solve(&real, start) {
+    let solution = equations.solve(&real, start);
+    let solved = solution.is_some();
+    let (normal, between, points) = if let Some((u, inverse)) = solution {
         let mut u: SVector<T, N> = u.map(T::lift);
         for _ in 0..T::ORDER {
             let residual = equations.residual(&pose, &u);
@@ -270,6 +274,10 @@ pub(super) fn evaluate<T: Scalar>(
         (normal, (b - a).dot(&normal), [a, b])
     };
     let pos = (points[0] + points[1] + normal * T::lift(offset[0] - offset[1])) * T::lift(0.5);
+    if exact && solved {
+        let thickness = offset[0] + offset[1] - 2.0 * meeting.layer;
+        return Touch::new(between - T::lift(thickness), pos, normal);
+    }
     let found = (meeting.x[0] + meeting.x[1]) * 0.5;
     let at =
         |real: &Vector3<f64>, v: &Vector3<T>| Vector3::from_fn(|k, _| with_real(real[k], v[k]));

@@ -7,9 +7,7 @@ use super::springdamper;
 use crate::mjcf::error::MjcfError;
 use crate::mjcf::spec::LengthRangeMode;
 use crate::model::{BiasType, GainType, Model, TrnType};
-use crate::set_const::{
-    LengthRangeOptions, SetConstOptions, length_range, length_range_model, set_const,
-};
+use crate::set_const::{SetConstOptions, length_range, length_range_model, set_const};
 
 /// Runs [`set_const`], gives muscles their length ranges, and takes the statistics that the file gives.
 ///
@@ -36,15 +34,6 @@ pub fn finish(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
 /// Source: MuJoCo `mj_setLengthRange`.
 fn length_ranges(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
     let options = &ctx.spec.compiler.lengthrange;
-    let simulation = LengthRangeOptions {
-        accel: options.accel,
-        maxforce: options.maxforce,
-        timeconst: options.timeconst,
-        timestep: options.timestep,
-        inttotal: options.inttotal,
-        interval: options.interval,
-        tolrange: options.tolrange,
-    };
     let mut simulated = None;
     for a in 0..m.nactuator {
         let muscle = m.actuator_gaintype[a] == GainType::Muscle
@@ -66,8 +55,9 @@ fn length_ranges(ctx: &Context, m: &mut Model) -> Result<(), MjcfError> {
         match limits {
             Some(range) if options.uselimit => m.actuator_lengthrange[a] = range,
             _ => {
-                let simulated = simulated.get_or_insert_with(|| length_range_model(m, &simulation));
-                let range = length_range(simulated, a, &simulation).map_err(|e| {
+                let simulated =
+                    simulated.get_or_insert_with(|| length_range_model(m, &options.simulation));
+                let range = length_range(simulated, a, &options.simulation).map_err(|e| {
                     let help = "set `lengthrange` of the actuator, or limits of what it acts on";
                     ctx.invalid(ctx.spec.actuators[a].span, e.to_string()).with_help(help)
                 })?;

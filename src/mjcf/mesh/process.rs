@@ -155,16 +155,7 @@ fn make_hull(vert: &[Vec3], maxhullvert: Option<usize>) -> Result<Hull, MeshErro
     if !vert.iter().any(|&v| (dot(normal, v) - offset).abs() > MIN * norm(edge1)) {
         return Err(MeshErrorKind::Coplanar);
     }
-    let hull = hull::convex_hull(vert).ok_or(MeshErrorKind::Hull)?;
-
-    // a smaller hull depends on the order in which Qhull happens to add vertices
-    match maxhullvert {
-        Some(max) if max < hull.vert.len() => Err(MeshErrorKind::Unsupported(format!(
-            "maxhullvert {max}, less than the {} vertices of the convex hull,",
-            hull.vert.len()
-        ))),
-        _ => Ok(hull),
-    }
+    hull::convex_hull(vert, maxhullvert)
 }
 
 /// The user's transformation: v ← scale · Rᵀ(v − refpos).

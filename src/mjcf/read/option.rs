@@ -134,13 +134,14 @@ fn read_lengthrange(node: Node, range: &mut LengthRangeSpec) -> Result<(), MjcfE
     node.keyword("mode", LENGTH_RANGE_MODE, &mut range.mode)?;
     node.boolean("useexisting", &mut range.useexisting)?;
     node.boolean("uselimit", &mut range.uselimit)?;
-    node.scalar("accel", &mut range.accel)?;
-    node.scalar("maxforce", &mut range.maxforce)?;
-    node.scalar("timeconst", &mut range.timeconst)?;
-    node.scalar("timestep", &mut range.timestep)?;
-    node.scalar("inttotal", &mut range.inttotal)?;
-    node.scalar("interval", &mut range.interval)?;
-    node.scalar("tolrange", &mut range.tolrange)?;
+    let simulation = &mut range.simulation;
+    node.scalar("accel", &mut simulation.accel)?;
+    node.scalar("maxforce", &mut simulation.maxforce)?;
+    node.scalar("timeconst", &mut simulation.timeconst)?;
+    node.scalar("timestep", &mut simulation.timestep)?;
+    node.scalar("inttotal", &mut simulation.inttotal)?;
+    node.scalar("interval", &mut simulation.interval)?;
+    node.scalar("tolrange", &mut simulation.tolrange)?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::{DEFAULT_SOLIMP, DEFAULT_SOLREF};
 use crate::mjcf::xml::Span;
+use crate::set_const::LengthRangeOptions;
 
 /// When body inertias are inferred from geoms (`mjtInertiaFromGeom`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,20 +106,8 @@ pub struct LengthRangeSpec {
     pub useexisting: bool,
     /// Use joint and tendon limits where there are some.
     pub uselimit: bool,
-    /// Acceleration that sets the pulling force.
-    pub accel: f64,
-    /// Largest pulling force; 0: no bound.
-    pub maxforce: f64,
-    /// Time constant of the velocity reduction \[s\].
-    pub timeconst: f64,
-    /// Timestep \[s\]; 0: that of the option.
-    pub timestep: f64,
-    /// Total simulated time \[s\].
-    pub inttotal: f64,
-    /// Time at the end over which the length is averaged \[s\].
-    pub interval: f64,
-    /// Tolerance relative to the range.
-    pub tolrange: f64,
+    /// How to simulate.
+    pub simulation: LengthRangeOptions,
 }
 
 impl Default for LengthRangeSpec {
@@ -127,13 +116,7 @@ impl Default for LengthRangeSpec {
             mode: LengthRangeMode::Muscle,
             useexisting: true,
             uselimit: false,
-            accel: 20.0,
-            maxforce: 0.0,
-            timeconst: 1.0,
-            timestep: 0.01,
-            inttotal: 10.0,
-            interval: 2.0,
-            tolrange: 0.05,
+            simulation: LengthRangeOptions::default(),
         }
     }
 }

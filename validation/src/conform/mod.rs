@@ -99,8 +99,12 @@ impl std::fmt::Display for Difference {
 pub struct Differences {
     /// Fields that were compared.
     pub fields: Vec<Difference>,
+    /// Number of states that were compared.
+    pub compared: usize,
     /// Number of states left out because the reference itself is not precise there.
     pub skipped: usize,
+    /// Number of states left out because the step has a kink there, so that differences mean something else.
+    pub kinks: usize,
 }
 
 impl Differences {

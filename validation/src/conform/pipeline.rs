@@ -52,20 +52,27 @@ pub(super) fn full_m(m: &Model, d: &Data<f64>) -> Vec<f64> {
 /// Transition matrices `A B C D` by centred differences with the oracle's nudge, row-major: at a kink the oracle's
 /// differences are an average of both sides, and zero for a control beyond its range even where nothing clamps it.
 pub(super) fn transition(m: &Model, d: &Data<f64>) -> Result<[Vec<f64>; 4], String> {
-    let config = FdConfig::uniform(true, 1e-6);
+    let config = FdConfig::uniform(true, ORACLE_NUDGE);
     let found = mjd_transition_fd(m, d, &config).map_err(|e| e.to_string())?;
     Ok([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect()))
 }
 
-/// Transition matrices `A B C D` by the method that a user gets, row-major; none at a kink.
+/// Transition matrices `A B C D` by the method that a user gets, row-major; none where a column has a kink, at the
+/// state or within a nudge of the oracle's.
 pub(super) fn exact_transition(m: &Model, d: &Data<f64>) -> Result<Option<[Vec<f64>; 4]>, String> {
     let config = DerivativeConfig::default();
     let found = mjd_transition(m, d, &config).map_err(|e| e.to_string())?;
-    if found.columns.iter().chain(&found.sensor_columns).any(|column| column.kink.is_some()) {
+    let nudge = FdConfig { polish: true, ..FdConfig::uniform(true, ORACLE_NUDGE) };
+    let nudged = mjd_transition_fd(m, d, &nudge).map_err(|e| e.to_string())?;
+    let mut columns = found.columns.iter().chain(&found.sensor_columns).chain(&nudged.columns);
+    if columns.any(|column| column.kink.is_some()) {
         return Ok(None);
     }
     Ok(Some([found.A, found.B, found.C, found.D].map(|matrix| matrix.iter().copied().collect())))
 }
+
+/// The oracle's nudge.
+const ORACLE_NUDGE: f64 = 1e-6;
 
 /// Puts a golden state and its inputs into `d`; time and warm start are zero, as the oracle's were.
 ///

@@ -53,8 +53,12 @@ pub struct StageReport {
     pub field: Option<String>,
     /// State where it was found.
     pub state: Option<String>,
+    /// Number of states that were compared, where the stage counts them.
+    pub compared: usize,
     /// Number of states left out because the reference itself is not precise there.
     pub skipped: usize,
+    /// Number of states left out because the step has a kink there.
+    pub kinks: usize,
 }
 
 /// A stage of a model that is further off than its tolerance.
@@ -89,7 +93,9 @@ impl From<&Differences> for StageReport {
             worst: worst.map(|d| d.err),
             field: worst.map(|d| d.field.clone()),
             state: worst.and_then(|d| d.state.clone()),
+            compared: found.compared,
             skipped: found.skipped,
+            kinks: found.kinks,
         }
     }
 }
@@ -132,6 +138,12 @@ impl Report {
     pub fn worst(&self, stage: Stage) -> Option<f64> {
         let of_models = self.models.iter().filter_map(|m| m.stages.get(&stage)?.worst);
         of_models.max_by(f64::total_cmp)
+    }
+
+    /// States of all models that a stage compared, and that it left out: imprecise reference, kink.
+    pub fn states(&self, stage: Stage) -> [usize; 3] {
+        let found = self.models.iter().filter_map(|m| m.stages.get(&stage));
+        found.fold([0; 3], |[a, b, c], s| [a + s.compared, b + s.skipped, c + s.kinks])
     }
 
     /// Every stage of a compared model whose largest error is above the tolerance of [`tolerance::of`],
@@ -191,7 +203,8 @@ mod tests {
     fn json_has_the_documented_form() {
         let json = serde_json::to_value(report()).unwrap();
         let expected = serde_json::json!({
-            "worst": f64::MAX, "field": "qM", "state": "s1", "skipped": 0
+            "worst": f64::MAX, "field": "qM", "state": "s1",
+            "compared": 0, "skipped": 0, "kinks": 0
         });
         assert_eq!(json["oracle"], "4.0.1");
         assert_eq!(json["models"][0]["stages"]["smooth"], expected);

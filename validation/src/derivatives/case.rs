@@ -5,6 +5,7 @@ use dualstep_derivatives::check::{Block, By, Convergence, Output, VCurve, differ
 use dualstep_derivatives::tangent::{ctrl_names, state_names};
 use dualstep_derivatives::{Column, Origin, Reason, Side};
 
+use super::kink_sides::KinkSides;
 use super::report::{
     BlockReport, Branches, Case, Compared, Curve, Finding, HeatMap, NotCompared, OneSided, Origins,
     Skipped,
@@ -46,6 +47,8 @@ pub(super) fn case(
         heat_map: named.first().filter(|_| full).map(|_| heat_map(&named)),
         origins: named.first().map_or_else(Vec::new, |(_, sample)| origins(m, sample)),
         one_sided: one_sided(m, &named),
+        kinks: kinks(&named),
+        kink_states: named.iter().filter(|(_, sample)| has_kink(sample)).count(),
         not_covered: not_covered(&named),
     }
 }
@@ -180,6 +183,22 @@ fn why(column: Column) -> String {
     }
 }
 
+/// Each kink in the first state that has it.
+fn kinks(samples: &[(&str, &Sample)]) -> Vec<KinkSides> {
+    let mut found: Vec<KinkSides> = Vec::new();
+    for kink in samples.iter().flat_map(|(_, sample)| &sample.kinks) {
+        if found.iter().all(|known| known.kink != kink.kink) {
+            found.push(kink.clone());
+        }
+    }
+    found
+}
+
+/// True if a column has a kink other than a control at an end of its range.
+fn has_kink(sample: &Sample) -> bool {
+    sample.columns[0].iter().any(|column| !differentiable(column))
+}
+
 /// Columns that have another derivative on the other side of some state.
 fn one_sided(m: &Model, samples: &[(&str, &Sample)]) -> Vec<OneSided> {
     let names: Vec<String> = state_names(m).into_iter().chain(ctrl_names(m)).collect();
@@ -193,7 +212,7 @@ fn one_sided(m: &Model, samples: &[(&str, &Sample)]) -> Vec<OneSided> {
                 Side::Both => "as the step is programmed".to_owned(),
                 side => side.to_string(),
             };
-            let kink = column.kink.map(|kink| kink.to_string());
+            let kink = column.kink.map(|kink| kink.describe(m));
             let same = |o: &&mut OneSided| o.states == [*state] && o.side == side && o.kink == kink;
             match found.iter_mut().find(same) {
                 Some(known) => known.columns.push(name.clone()),

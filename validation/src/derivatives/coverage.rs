@@ -1,5 +1,7 @@
 //! Which features were exercised under which integrator, and the largest error in what they touch.
 
+use std::collections::BTreeSet;
+
 use dualstep::Model;
 use dualstep_derivatives::check::Output;
 use serde::Serialize;
@@ -103,13 +105,13 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Adds a state under an integrator.
+    /// Adds a state under an integrator: whether forces are applied there, and which constraints push.
     pub(super) fn add(
         &self,
         to: &mut Coverage,
         integrator: usize,
         entries: &Entries,
-        applied: bool,
+        (applied, active): (bool, &BTreeSet<&'static str>),
     ) {
         let state = entries.margins(self.m, Output::Velocity);
         let sensor = entries.margins(self.m, Output::Sensor);
@@ -128,7 +130,11 @@ impl<'a> Counter<'a> {
             }
         };
         for (feature, row) in self.features.iter().zip(&mut to.features) {
-            if !feature.touch.is_empty() && (applied || !feature.applied) {
+            let there = match feature.group {
+                Group::Constraint => active.contains(feature.name),
+                _ => applied || !feature.applied,
+            };
+            if there && !feature.touch.is_empty() {
                 row.cells[integrator].add(measure(&feature.touch));
             }
         }
@@ -197,9 +203,9 @@ mod tests {
             independent: [vec![true; 2], vec![false; 2]],
         };
         entries.errors[2] = 1e-6; // rail.v by rail.q
-        counter.add(&mut coverage, 1, &entries, false);
+        counter.add(&mut coverage, 1, &entries, (false, &BTreeSet::new()));
         entries.errors[2] = 1e-7;
-        counter.add(&mut coverage, 1, &entries, true);
+        counter.add(&mut coverage, 1, &entries, (true, &BTreeSet::new()));
         let spring = Cell { err: Some(1e-6), states: 2, without: 0 };
         assert_eq!(cell(&coverage, "joint spring"), &spring);
         assert_eq!(cell(&coverage, "applied forces").err, Some(1e-7));

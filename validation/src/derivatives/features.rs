@@ -1,5 +1,6 @@
 //! Features of models that derivatives must get right, and the rows and columns of [A B; C D] that each touches.
 
+use dualstep::constraint::may_have_rows;
 use dualstep::model::options::disable;
 use dualstep::model::{
     BiasType, DynType, FrictionModel, GainType, JointType, Model, SensorType, TrnType,
@@ -8,6 +9,8 @@ use dualstep::smooth::passive::{compensates_gravity, joint_stiffness, tendon_sti
 use dualstep::smooth::poly;
 use dualstep_derivatives::tangent::ndx;
 use serde::Serialize;
+
+use super::constraints::KINDS;
 
 /// Kinds of features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -27,13 +30,15 @@ pub enum Group {
     Limit,
     /// Forces, and what is treated like them.
     Force,
+    /// Constraints that push or hold, by kind and cone.
+    Constraint,
     /// Sensors.
     Sensor,
 }
 
 impl Group {
     /// All, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Joint,
         Self::Transmission,
         Self::Dynamics,
@@ -41,6 +46,7 @@ impl Group {
         Self::Bias,
         Self::Limit,
         Self::Force,
+        Self::Constraint,
         Self::Sensor,
     ];
 
@@ -54,6 +60,7 @@ impl Group {
             Self::Bias => "bias",
             Self::Limit => "limit of actuators",
             Self::Force => "force",
+            Self::Constraint => "constraint",
             Self::Sensor => "sensor",
         }
     }
@@ -126,6 +133,11 @@ pub(super) fn features(m: &Model) -> Vec<Feature> {
     });
     for (name, touch) in forces(m) {
         push(Group::Force, name, touch);
+    }
+    // which of them there are, the state says
+    for name in KINDS {
+        let touch = if may_have_rows(m) { dofs(m, |_| true, true, true) } else { Touch::default() };
+        push(Group::Constraint, name, touch);
     }
     for (kind, name) in SENSORS {
         let mut touch = Touch::default();

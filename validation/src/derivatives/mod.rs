@@ -6,11 +6,14 @@
 //! themselves: ten times their own noise ([`VCurve::noise`](dualstep_derivatives::check::VCurve::noise)).
 
 mod case;
+mod constraints;
 mod coverage;
 mod features;
+mod kink_sides;
 mod report;
 mod rollout;
 mod sample;
+mod solver_study;
 mod states;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,10 +25,12 @@ use rayon::prelude::*;
 
 pub use coverage::{Cell, Coverage, Meeting, Row};
 pub use features::{DYNAMICS, FORCES_ON_JOINTS, Group, JOINTS, NO_ACTUATOR};
+pub use kink_sides::KinkSides;
 pub use report::{
     BlockReport, Branches, Case, Compared, Curve, Finding, HeatMap, ModelReport, NotCompared,
     OneSided, Origins, Sizes, Skipped, Verdict,
 };
+pub use solver_study::{SolverCurve, SolverStudy, ToleranceRow};
 pub use states::{State, golden_states, states};
 
 use case::case;
@@ -121,17 +126,18 @@ pub fn validate(
             names.iter().map(String::as_str).zip(samples.by_ref().take(states.len())).collect();
         for (state, (_, sample)) in states.iter().zip(&own) {
             if let Some(sample) = sample.as_ref().ok().filter(|s| !s.ill_conditioned) {
-                counter.add(&mut coverage, k, &sample.entries, state.applied);
+                counter.add(&mut coverage, k, &sample.entries, (state.applied, &sample.active));
             }
         }
         if i == 0 {
             for sample in rolled.iter().flatten().filter(|s| !s.ill_conditioned) {
-                counter.add(&mut coverage, k, &sample.entries, false);
+                counter.add(&mut coverage, k, &sample.entries, (false, &sample.active));
             }
             own.extend(later.iter().map(String::as_str).zip(std::mem::take(&mut rolled)));
         }
         cases.push(case(m, INTEGRATORS[k].1, *depth, &own));
     }
+    let solver = options.differences.then(|| solver_study::solver_study(m, &states)).flatten();
     ModelReport {
         name: m.name.clone(),
         sizes: Sizes {
@@ -148,6 +154,7 @@ pub fn validate(
         names: [state_names(m), ctrl_names(m), sensor_names(m)],
         cases,
         coverage,
+        solver,
     }
 }
 

@@ -6,6 +6,8 @@ use dualstep_derivatives::check::{Block, VCurve};
 use serde::{Serialize, Serializer};
 
 use super::coverage::Coverage;
+use super::kink_sides::KinkSides;
+use super::solver_study::SolverStudy;
 
 /// Methods that are compared with dual numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -256,6 +258,10 @@ pub struct Case {
     pub origins: Vec<Origins>,
     /// One-sided columns.
     pub one_sided: Vec<OneSided>,
+    /// The two sides of kinks, each kink in the first state that has it; empty where only the closed form was compared.
+    pub kinks: Vec<KinkSides>,
+    /// Number of compared states in which a column has a kink other than a control at an end of its range.
+    pub kink_states: usize,
     /// Features of the model that have no closed form.
     pub not_covered: Vec<String>,
 }
@@ -310,6 +316,9 @@ pub struct ModelReport {
     pub cases: Vec<Case>,
     /// Which features of it were exercised, and how they came out.
     pub coverage: Coverage,
+    /// Differences under several settings of the constraint solver, under the model's own integrator; none where
+    /// nothing pushes, or differences were not asked for.
+    pub solver: Option<SolverStudy>,
 }
 
 /// Sizes of a model.

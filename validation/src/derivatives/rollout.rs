@@ -83,7 +83,7 @@ mod tests {
     fn a_rollout_begins_at_the_keyframe_and_moves() {
         let xml = r#"
         <mujoco>
-          <worldbody><body><joint name="a" type="slide"/><geom size=".1"/></body></worldbody>
+          <worldbody><body><joint name="a" type="slide" axis="1 0 0"/><geom size=".1"/></body></worldbody>
           <actuator><motor joint="a" ctrlrange="1 2" ctrllimited="true"/></actuator>
           <keyframe><key qpos=".3"/></keyframe>
         </mujoco>"#;

@@ -1,7 +1,7 @@
 //! One state under one integrator: every method against dual numbers.
 
-use dualstep::constraint::EfcState;
-use dualstep::forward::forward;
+use std::collections::BTreeSet;
+
 use dualstep::{Data, Model};
 use dualstep_derivatives::check::{
     Block, Convergence, Output, VCurve, comparable, compare_where, differentiable, fd_convergence,
@@ -12,6 +12,8 @@ use dualstep_derivatives::{
     Column, DerivativeConfig, FdConfig, Method, Origin, Transition, mjd_transition,
 };
 
+use super::constraints::active;
+use super::kink_sides::{KinkSides, kink_sides};
 use super::report::{Compared, Finding, Verdict};
 use super::states::State;
 use crate::random_tree::Random;
@@ -35,8 +37,12 @@ pub(super) struct Sample {
     pub findings: Vec<Finding>,
     /// Methods that fail here, and why.
     pub refused: Vec<(Compared, String)>,
+    /// Kinds of constraints that push.
+    pub active: BTreeSet<&'static str>,
     /// Differences of closed form and dual numbers.
     pub entries: Entries,
+    /// The two sides of every kink; empty where only the closed form was asked for.
+    pub kinks: Vec<KinkSides>,
     /// What `Method::Auto` says of the columns of [A B] and [C D].
     pub columns: [Vec<Column>; 2],
     /// Centred and forward; none where only the closed form was asked for, or a step fails.
@@ -67,11 +73,15 @@ impl Sample {
         let by = |method| mjd_transition(m, &state.d, &serial(method));
         let exact = by(Method::Dual).map_err(|e| e.to_string())?;
         let auto = by(Method::Auto).map_err(|e| e.to_string())?;
-        let tolerance = if pushes(m, &state.d) { CLOSED_FORM_CONTACT } else { CLOSED_FORM };
+        let active = active(m, &state.d);
+        // rounding is amplified by the stiffness of the rows
+        let tolerance = if active.is_empty() { CLOSED_FORM } else { CLOSED_FORM_CONTACT };
         let mut sample = Self {
             findings: closed_form(m, &state.name, &auto, &exact, tolerance),
             refused: Vec::new(),
+            active,
             entries: Entries::new(m, &auto, &exact),
+            kinks: if depth == Depth::Full { kink_sides(m, state, &exact) } else { Vec::new() },
             columns: [auto.columns, auto.sensor_columns],
             curves: [None, None],
             rounding: Vec::new(),
@@ -87,7 +97,7 @@ impl Sample {
         }
         for (k, method) in [Compared::Centered, Compared::Forward].into_iter().enumerate() {
             let centered = method == Compared::Centered;
-            match fd_convergence(m, &state.d, centered, &nudges(centered), &exact) {
+            match fd_convergence(m, &state.d, &polished(centered), &nudges(centered), &exact) {
                 Ok(curves) => {
                     let (findings, refused) = differences(&state.name, method, &curves);
                     sample.findings.extend(findings);
@@ -142,6 +152,12 @@ fn serial(method: Method) -> DerivativeConfig {
     DerivativeConfig { threads: 1, ..DerivativeConfig::by(method) }
 }
 
+/// Differences of steps that are solved to the minimum of their constraints, as what they are compared with.
+fn polished(centered: bool) -> FdConfig {
+    let config = if centered { FdConfig::centered() } else { FdConfig::forward() };
+    FdConfig { polish: true, ..config }
+}
+
 /// Columns in closed form against dual numbers.
 fn closed_form(
     m: &Model,
@@ -167,14 +183,6 @@ fn closed_form(
             standard: None,
         })
         .collect()
-}
-
-/// True if a row of a constraint takes part in the step: exact methods then differ by rounding that the row's stiffness
-/// amplifies.
-fn pushes(m: &Model, d: &Data<f64>) -> bool {
-    let mut d = d.clone();
-    // a step that fails has no linearization either
-    forward(m, &mut d).is_ok() && d.efc.state.iter().any(|state| *state != EfcState::Satisfied)
 }
 
 /// Differences at the size of nudge where they are quietest, against ten times their noise there; and which blocks
@@ -403,7 +411,9 @@ mod tests {
         let mut exact = mjd_transition(&m, &state.d, &serial(Method::Dual)).unwrap();
         exact.B[[m.nv + 3, 0]] *= 1.0 + 1e-5;
         for (method, centered) in [(Compared::Centered, true), (Compared::Forward, false)] {
-            let curves = fd_convergence(&m, &state.d, centered, &nudges(centered), &exact).unwrap();
+            let curves =
+                fd_convergence(&m, &state.d, &polished(centered), &nudges(centered), &exact)
+                    .unwrap();
             let (found, noisy) = differences("s", method, &curves);
             assert_eq!(noisy, None);
             assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂u"], "{method}");
@@ -432,7 +442,7 @@ mod tests {
         let (m, state) = arm();
         let exact = mjd_transition(&m, &state.d, &serial(Method::Dual)).unwrap();
         let mut t = mjd_transition(&m, &state.d, &serial(Method::Hybrid)).unwrap();
-        let curves = fd_convergence(&m, &state.d, true, &nudges(true), &exact).unwrap();
+        let curves = fd_convergence(&m, &state.d, &polished(true), &nudges(true), &exact).unwrap();
         t.A[[m.nv, m.nv]] += 1e-10; // by velocity: exact
         let found = hybrid(&m, "s", [&t, &exact], Some(&curves), CLOSED_FORM);
         assert_eq!(verdicts(&found, Verdict::Fail), ["∂v⁺/∂v"]);

@@ -60,6 +60,7 @@ Examples:
   dualstep bench --models M --only '*walker' --against mujoco --disable constraint
   dualstep bench --models M --golden G --state s3 --what step --against mujoco
   dualstep bench --models M --what transition --against mujoco --python venv/bin/python --json t.json
+  dualstep bench --models M --golden G --only '*humanoid' --what rollout --disable sensor
   dualstep bench --models M --what acceleration --against pinocchio
 
 The other side needs `pip install mujoco-core==4.0.1`, and `pip install pin` for Pinocchio. Both sides start

@@ -1,8 +1,8 @@
 //! `dualstep conform`: compare with what MuJoCo computes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use dualstep_experiments::record::write_json;
@@ -29,9 +29,6 @@ pub(crate) struct Arguments {
     /// Only models whose golden file matches, such as '*humanoid*'
     #[arg(long, value_name = "GLOB")]
     only: Option<Glob>,
-    /// Models that are known to differ, a line each: NAME: CAUSE. Others that differ, and these if they agree, fail
-    #[arg(long, value_name = "FILE")]
-    known: Option<PathBuf>,
     /// Write the report as JSON; `-` prints it instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -47,7 +44,7 @@ Figures: the largest max|x − ref| / max(1, max|ref|) over fields and states; `
 Limits:  compile 1e-9, smooth 1e-10, step_smooth 1e-10, constraint and step 1e-6, derivative_smooth 1e-7
          and derivative 1e-5 beyond ten times the noise of the reference; the environment variable SIM_TOL_SCALE scales them
 
-Exit codes: 0 every model agrees, or uses a feature that is named as unsupported, or is --known to differ
+Exit codes: 0 every model agrees, or uses a feature that is named as unsupported
             1 a stage is above its limit, or a model or its golden data could not be read
             2 wrong usage · 4 no golden data";
 
@@ -90,50 +87,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
         }
         None => print(&report, &stages, out)?,
     }
-    let known = match &arguments.known {
-        Some(path) => read_known(path)?,
-        None => BTreeMap::new(),
-    };
-    let excesses = report.excesses();
-    let off: BTreeSet<&str> = excesses.iter().map(|excess| excess.model.as_str()).collect();
-    let compared = report.models.iter().filter(|model| model.status == Status::Ok);
-    let mended: Vec<&str> = compared
-        .map(|model| model.name.as_str())
-        .filter(|name| known.contains_key(*name) && !off.contains(name))
-        .collect();
-    let table = arguments.json.as_deref().is_none_or(|path| path.as_os_str() != "-");
-    if table {
-        for (name, cause) in known.iter().filter(|(name, _)| off.contains(name.as_str())) {
-            writeln!(out, "{YELLOW}known{YELLOW:#} {name}: {cause}")?;
-        }
-        for name in &mended {
-            writeln!(
-                out,
-                "{RED}×{RED:#} {name} is said to differ and agrees: take it from the list"
-            )?;
-        }
-    }
     let unread = report.models.iter().any(|model| model.status == Status::Error);
-    let unknown = off.iter().any(|name| !known.contains_key(*name));
-    let failed = unread || unknown || !mended.is_empty();
+    let failed = unread || !report.excesses().is_empty();
     Ok(if failed { Exit::Failed } else { Exit::Success })
-}
-
-/// Names and causes; blank lines and those after `#` are left out.
-fn read_known(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::file(format!("cannot read {}: {error}", path.display()), None))?;
-    let lines =
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines
-        .map(|line| match line.split_once(':') {
-            Some((name, cause)) => Ok((name.trim().to_owned(), cause.trim().to_owned())),
-            None => Err(Failure::file(
-                format!("{}: expected NAME: CAUSE, found `{line}`", path.display()),
-                None,
-            )),
-        })
-        .collect()
 }
 
 /// The table, its status words coloured, and a summary.
@@ -154,6 +110,17 @@ fn print(report: &Report, stages: &[Stage], out: &mut dyn Write) -> Result<(), F
     if !empty.is_empty() {
         let names: Vec<&str> = empty.into_iter().map(Stage::name).collect();
         writeln!(out, "{DIM}no data, or not compared yet: {}{DIM:#}", names.join(", "))?;
+    }
+    for &stage in &shown {
+        let [compared, skipped, kinks] = report.states(stage);
+        if compared > 0 {
+            let percent = 100.0 * kinks as f64 / (compared + kinks) as f64;
+            writeln!(
+                out,
+                "{DIM}{stage}: {compared} states compared; left out: {kinks} at a kink ({percent:.1} %), {skipped} \
+                 where the reference is not precise{DIM:#}"
+            )?;
+        }
     }
     let excesses = report.excesses();
     for excess in &excesses {

@@ -6,6 +6,7 @@ mod bench;
 mod conform;
 mod experiment;
 mod failure;
+mod gradient;
 mod info;
 mod linearize;
 mod model_args;
@@ -40,6 +41,7 @@ enum Command {
     Info(info::Arguments),
     Simulate(simulate::Arguments),
     Linearize(linearize::Arguments),
+    Gradient(gradient::Arguments),
     Conform(conform::Arguments),
     Validate(validate::Arguments),
     Bench(bench::Arguments),
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Info(arguments) => info::run(arguments, out),
         Command::Simulate(arguments) => simulate::run(arguments, out),
         Command::Linearize(arguments) => linearize::run(arguments, out),
+        Command::Gradient(arguments) => gradient::run(arguments, out),
         Command::Conform(arguments) => conform::run(arguments, out),
         Command::Validate(arguments) => validate::run(arguments, out),
         Command::Bench(arguments) => bench::run(arguments, out),

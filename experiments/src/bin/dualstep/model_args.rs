@@ -215,7 +215,7 @@ impl StateArgs {
 }
 
 /// Index of a keyframe given by name or index.
-fn keyframe(m: &Model, key: &str) -> Result<usize, Failure> {
+pub(crate) fn keyframe(m: &Model, key: &str) -> Result<usize, Failure> {
     let by_name = m.names.key.iter().position(|name| name == key && !name.is_empty());
     let by_index = || key.parse().ok().filter(|k| *k < m.nkey);
     by_name.or_else(by_index).ok_or_else(|| {

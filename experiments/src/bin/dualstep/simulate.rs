@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
 const MAX_STEPS: usize = 10_000_000;
 
 /// Controls from a number, a list or a file.
-fn control(text: Option<&str>, m: &Model) -> Result<Control, Failure> {
+pub(crate) fn control(text: Option<&str>, m: &Model) -> Result<Control, Failure> {
     let Some(text) = text else { return Ok(Control::Hold) };
     let is_file = Path::new(text).extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
     if is_file {

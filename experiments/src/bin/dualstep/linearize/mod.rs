@@ -10,6 +10,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use dualstep::mjcf::{load_model, load_model_str};
 use dualstep::{Data, Model};
+use dualstep_derivatives::check::differentiable;
 use dualstep_derivatives::{
     DerivativeConfig, FdConfig, FdSteps, Method, Origin, Reason, Side, Transition, TransitionError,
     TransitionWorkspace, mjd_transition_into,
@@ -200,7 +201,10 @@ fn analyse(m: &Model, d: &Data<f64>, arguments: &Arguments) -> Result<Results, F
             continue;
         }
         let (worst, seconds) = match timed(m, d, config) {
-            Ok((other, seconds)) => (Ok(worst_difference(&transition, &other)), seconds),
+            Ok((other, seconds)) => {
+                let differences = matches!(config.method, Method::Fd | Method::Hybrid);
+                (Ok(worst_difference(&transition, &other, differences)), seconds)
+            }
             Err(error) => (Err(error.to_string()), 0.0),
         };
         checks.push(Check { name, worst, seconds });
@@ -252,20 +256,23 @@ fn timed(
 }
 
 /// Largest difference between two linearizations, relative to the largest entry of each matrix if that is above
-/// one, and the names of its row and column.
-fn worst_difference(a: &Transition, b: &Transition) -> (f64, String) {
+/// one, and the names of its row and column. Differences are an average over both sides of a kink: columns with one are
+/// left to the other methods.
+fn worst_difference(a: &Transition, b: &Transition, differences: bool) -> (f64, String) {
+    let smooth = |k: usize| differentiable(&a.columns[k]) && differentiable(&b.columns[k]);
     let mut worst = (0.0, String::new());
+    let nx = a.A.ncols();
     let pairs = [
-        (&a.A, &b.A, &a.state_names, &a.state_names),
-        (&a.B, &b.B, &a.state_names, &a.ctrl_names),
-        (&a.C, &b.C, &a.sensor_names, &a.state_names),
-        (&a.D, &b.D, &a.sensor_names, &a.ctrl_names),
+        (&a.A, &b.A, &a.state_names, &a.state_names, 0),
+        (&a.B, &b.B, &a.state_names, &a.ctrl_names, nx),
+        (&a.C, &b.C, &a.sensor_names, &a.state_names, 0),
+        (&a.D, &b.D, &a.sensor_names, &a.ctrl_names, nx),
     ];
-    for (x, y, rows, columns) in pairs {
+    for (x, y, rows, columns, first) in pairs {
         let scale = y.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
         for ((i, j), x) in x.indexed_iter() {
             let difference = (x - y[[i, j]]).abs() / scale;
-            if difference > worst.0 {
+            if difference > worst.0 && (!differences || smooth(first + j)) {
                 worst = (difference, format!("d {} / d {}", rows[i], columns[j]));
             }
         }
@@ -341,7 +348,7 @@ fn print(
         row(out, title, text)?;
         title = "";
     }
-    print_one_sided(t, out)?;
+    print_one_sided(m, t, out)?;
     print_analysis(arguments, m, results, out)?;
     if arguments.matrices || (nx <= 8 && nu <= 4) {
         print_matrix("A", &t.A, &t.state_names, &t.state_names, out)?;
@@ -364,10 +371,11 @@ fn print_origins(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Columns at a kink, or beyond a range.
-fn print_one_sided(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
+/// Columns at a kink, or beyond a range; those with the same kink in one line.
+fn print_one_sided(m: &Model, t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, column) in t.one_sided() {
-        let what = match (column.side, column.kink) {
+        let what = match (column.side, column.kink.map(|kink| kink.describe(m))) {
             (Side::Clamped, _) => "zero: the control is beyond its range".to_owned(),
             (side, Some(kink)) => match side {
                 Side::Both => format!("one-sided: {kink}"),
@@ -376,10 +384,22 @@ fn print_one_sided(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
             // forward differences were asked for
             (_, None) => continue,
         };
-        writeln!(out, "  {YELLOW}!{YELLOW:#} {name} {what}")?;
+        match lines.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, names)) => names.push(name),
+            None => lines.push((what, vec![name])),
+        }
+    }
+    for (what, names) in lines {
+        let more = names.len().saturating_sub(NAMED);
+        let shown = names[..names.len() - more].join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {shown}{more} {what}")?;
     }
     Ok(())
 }
+
+/// Columns that are listed by name.
+const NAMED: usize = 6;
 
 /// Eigenvalues and controllability.
 fn print_analysis(
@@ -483,7 +503,7 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
     let one_sided: Vec<_> = t
         .one_sided()
         .map(|(name, column)| {
-            let kink = column.kink.map(|kink| kink.to_string());
+            let kink = column.kink.map(|kink| kink.describe(m));
             json!({"column": name, "side": column.side.to_string(), "kink": kink})
         })
         .collect();

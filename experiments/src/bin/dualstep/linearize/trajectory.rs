@@ -121,7 +121,7 @@ fn print(
             kinked.len(),
             style::number(time[k])
         )?;
-        print_one_sided(&transitions[k], out)?;
+        print_one_sided(m, &transitions[k], out)?;
     }
     if let Some(path) = &arguments.out {
         row(out, "written", format!("{GREEN}{}{GREEN:#}", path.display()))?;
