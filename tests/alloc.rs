@@ -21,8 +21,8 @@ use dualstep_derivatives::rollout::{
 };
 use dualstep_derivatives::tangent::State;
 use dualstep_derivatives::{
-    DerivativeConfig, Method, SensorDeriv, Transition, TransitionWorkspace, mjd_sensors,
-    mjd_transition_into,
+    DerivativeConfig, InverseDeriv, Method, SensorDeriv, Transition, TransitionWorkspace,
+    mjd_inverse, mjd_sensors, mjd_smooth_sensors, mjd_transition_into,
 };
 use ndarray::Array2;
 
@@ -99,7 +99,7 @@ fn check<T: Scalar>(what: &str, m: &Model) {
     let n = allocations(|| forward(m, &mut d).unwrap());
     assert_eq!(n, 0, "{what}: allocations in forward dynamics");
     let mut sensors = SensorDeriv::new(m);
-    let n = allocations(|| mjd_sensors(m, &d, &mut sensors));
+    let n = allocations(|| mjd_smooth_sensors(m, &d, &mut sensors));
     assert_eq!(n, 0, "{what}: allocations in the derivatives of sensors");
     // refused, without allocating, where there is no discrete inverse
     let n = allocations(|| {
@@ -128,6 +128,29 @@ fn nothing_is_allocated_after_construction() {
             check::<Dual<8>>(&format!("{name}, {integrator:?}, duals"), &m);
         }
     }
+}
+
+// in contact, where the pieces of the closed form differentiate constraints themselves
+#[test]
+fn nothing_is_allocated_by_derivatives_in_contact() {
+    let mut constrained = 0;
+    for (name, m) in models() {
+        let mut d = Data::<f64>::new(&m);
+        d.reset_keyframe(&m, 0);
+        if forward(&m, &mut d).is_err() {
+            continue;
+        }
+        constrained += usize::from(d.efc.nefc > 0 && m.nsensor > 0);
+        let (mut sensors, mut inverse) = (SensorDeriv::new(&m), InverseDeriv::new(&m));
+        let mut run = || {
+            drop(mjd_sensors(&m, &d, &mut sensors));
+            drop(mjd_inverse(&m, &d, &mut inverse));
+        };
+        // lists of contacts grow to what a state needs, and stay
+        run();
+        assert_eq!(allocations(run), 0, "{name}");
+    }
+    assert!(constrained > 2, "{constrained}");
 }
 
 // on one thread: the counter counts there, and threads are rayon's business

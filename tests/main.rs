@@ -1,6 +1,7 @@
 //! Tests of the whole workspace, one binary.
 
 mod collision;
+mod constrained;
 mod constraint;
 mod contact;
 mod derivatives;

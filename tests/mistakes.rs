@@ -450,7 +450,7 @@ fn continuous_time_twice(m: &Model, first: &Data<f64>, other: &Data<f64>) {
         let mut d = d.clone();
         dualstep::forward(m, &mut d).unwrap();
         mjd_smooth_vel(m, &d, &mut q, true);
-        mjd_inverse(m, &d, &mut inverse);
+        mjd_inverse(m, &d, &mut inverse).unwrap();
         mjd_acceleration(m, &d, &mut acceleration).unwrap();
         let all = q.qDeriv.iter().chain(&inverse.DfDq).chain(&inverse.DfDv).chain(&inverse.DfDa);
         all.chain(&acceleration.block).map(|x| x.to_bits()).collect()

@@ -15,7 +15,9 @@ use std::path::Path;
 use dualstep::collision::{self, Collision, Contact, Exclude};
 use dualstep::constraint::{self, Efc, EfcType};
 use dualstep::math::{SpatialInertia, SpatialVec};
-use dualstep::model::{DynType, GainType, Integrator, JointType, LimitModel, Model, ObjType};
+use dualstep::model::{
+    DynType, GainType, Integrator, JointType, LimitModel, Model, ObjType, SensorType,
+};
 use dualstep::ray::{self, RayFilter};
 use dualstep::scalar::Dual;
 use dualstep::smooth::qderiv::{self, QDeriv};
@@ -171,6 +173,7 @@ fn products<T: Scalar>(m: &Model, d: &mut Data<T>) -> Written<T> {
         ("dof_point_velocity", vectors(&axes)),
         ("objects", objects(m, d)),
         ("clamped", clamped(m, d)),
+        ("read contacts", read_contacts(m, d)),
         ("curves", curves(m, d)),
         ("differentiate_pos", tangents(m, d)),
         ("constraint rows", constraint_rows(m, d)),
@@ -280,6 +283,28 @@ fn objects<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
 fn clamped<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
     let flags = (0..m.nsensor).flat_map(|i| sensor::clamped(m, d, i));
     flags.map(|clamped| T::lift(f64::from(u8::from(clamped)))).collect()
+}
+
+/// Which contacts sensors read, as numbers.
+fn read_contacts<T: Scalar>(m: &Model, d: &Data<T>) -> Vec<T> {
+    let number = |x: usize| T::lift(x as f64);
+    let mut out = Vec::new();
+    for i in 0..m.nsensor {
+        let site = m.sensor_objid[i].unwrap_or(0);
+        match m.sensor_type[i] {
+            SensorType::Contact => {
+                let matches = |c| sensor::contact_matches(m, d, i, c).is_some();
+                out.push(number(d.contact.iter().filter(|c| matches(c)).count()));
+                out.extend(sensor::chosen_contacts(m, d, i).map(|(c, _)| number(c)));
+            }
+            SensorType::Touch => {
+                let felt = d.contact.iter().filter(|c| sensor::touches(m, d, site, c));
+                out.push(number(felt.count()));
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 /// Curves of muscles and springs, activations.

@@ -74,30 +74,29 @@ fn tangents_of_sensors_are_their_derivatives() {
 // what the closed form does not have comes from dual numbers, column by column, and the closed form alone refuses
 #[test]
 fn sensors_that_the_closed_form_lacks_come_from_dual_numbers() {
-    for name in ["rangefinders", "sensors_distance"] {
-        let m = load(name);
-        let d = golden_state(name, &m, "s0");
-        let refused = mjd_transition_analytic(&m, &d).unwrap_err();
-        assert!(matches!(refused, TransitionError::NotCovered { feature: Feature::Sensors }));
+    let name = "sensors_distance";
+    let m = load(name);
+    let d = golden_state(name, &m, "s0");
+    let refused = mjd_transition_analytic(&m, &d).unwrap_err();
+    assert!(matches!(refused, TransitionError::NotCovered { feature: Feature::Sensors }));
 
-        let auto = mjd_transition(&m, &d, &DerivativeConfig::by(Method::Auto)).unwrap();
-        let dual = mjd_transition_dual(&m, &d).unwrap();
-        let pairs = [
-            (auto.A.iter(), dual.A.iter()),
-            (auto.B.iter(), dual.B.iter()),
-            (auto.C.iter(), dual.C.iter()),
-            (auto.D.iter(), dual.D.iter()),
-        ];
-        for (a, b) in pairs {
-            let (a, b): (Vec<f64>, Vec<f64>) = (a.copied().collect(), b.copied().collect());
-            assert!(err(&a, &b) < 1e-12, "{name}");
-        }
-        assert!(auto.columns.iter().all(|c| c.origin == Origin::Analytic));
-        let why = Reason::NotCovered(Feature::Sensors);
-        assert!(auto.sensor_columns.iter().all(|c| c.origin == Origin::Dual && c.why == why));
-        assert!(auto.C.iter().any(|x| *x != 0.0));
+    let auto = mjd_transition(&m, &d, &DerivativeConfig::by(Method::Auto)).unwrap();
+    let dual = mjd_transition_dual(&m, &d).unwrap();
+    let pairs = [
+        (auto.A.iter(), dual.A.iter()),
+        (auto.B.iter(), dual.B.iter()),
+        (auto.C.iter(), dual.C.iter()),
+        (auto.D.iter(), dual.D.iter()),
+    ];
+    for (a, b) in pairs {
+        let (a, b): (Vec<f64>, Vec<f64>) = (a.copied().collect(), b.copied().collect());
+        assert!(err(&a, &b) < 1e-12, "{name}");
     }
-    assert!(covers_sensor(SensorType::Accelerometer) && !covers_sensor(SensorType::Contact));
+    assert!(auto.columns.iter().all(|c| c.origin == Origin::Analytic));
+    let why = Reason::NotCovered(Feature::Sensors);
+    assert!(auto.sensor_columns.iter().all(|c| c.origin == Origin::Dual && c.why == why));
+    assert!(auto.C.iter().any(|x| *x != 0.0));
+    assert!(covers_sensor(SensorType::Rangefinder) && !covers_sensor(SensorType::GeomDist));
 }
 
 // an actuator across a gap has no rows, and the closed form no derivative of its moment

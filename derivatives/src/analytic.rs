@@ -16,15 +16,15 @@ use dualstep::{Data, Model, Scalar};
 
 use crate::actuator::next_activation_derivative;
 use crate::columns::{Segment, Wanted, ncolumns, segments};
-use crate::constraint::{ConstraintDeriv, mjd_constraint};
+use crate::constraint::{ConstraintDeriv, mjd_constraint, mjd_constraint_to};
 use crate::finite_diff::FdConfig;
 use crate::implicit::ImplicitWorkspace;
 use crate::kinks::{self, RowKinks};
-use crate::matrices::{Column, Feature, Origin, Reason, Transition, TransitionError};
+use crate::matrices::{Column, Feature, Origin, Reason, Solve, Transition, TransitionError};
 use crate::quat::integrate_pos_from_identity;
 use crate::rk4::{self, Rk4Workspace};
 use crate::sensor::{
-    SensorDeriv, covers_sensors, feels_constraints, mjd_sensors, mjd_sensors_from,
+    SensorDeriv, covers_sensors, feels_constraints, mjd_sensors_from, mjd_smooth_sensors,
 };
 use crate::smooth::{SmoothDeriv, mjd_smooth};
 use crate::tangent::ndx;
@@ -33,7 +33,14 @@ use crate::tangent::ndx;
 pub(crate) fn uncovered(m: &Model, d: &Data<f64>) -> Option<Feature> {
     if !d.contact.is_empty() && m.actuator_trntype.contains(&TrnType::Body) {
         Some(Feature::BodyTransmission)
-    } else if d.efc.nefc > 0 && m.opt.enabled(enable::DIAGEXACT) {
+    } else {
+        uncovered_rows(m, d)
+    }
+}
+
+/// The same of rows alone, whatever actuators do.
+pub(crate) fn uncovered_rows(m: &Model, d: &Data<f64>) -> Option<Feature> {
+    if d.efc.nefc > 0 && m.opt.enabled(enable::DIAGEXACT) {
         Some(Feature::ExactDiagonal)
     } else if d.penalty.nefc > 0 {
         Some(Feature::Penalty)
@@ -120,7 +127,7 @@ impl AnalyticWorkspace {
             rk4: (m.opt.integrator == Integrator::RK4).then(|| Rk4Workspace::new(m, n)),
             implicit: (m.opt.integrator.needs_qDeriv())
                 .then(|| Box::new(ImplicitWorkspace::new(m))),
-            sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::new(m)),
+            sensors: (wanted.sensors && m.nsensordata > 0).then(|| SensorDeriv::shared(m)),
             rows: may_have_rows(m).then(|| Box::new(RowKinks::new(m))),
             constraint: may_have_rows(m).then(|| {
                 let (acceleration, force) = (vec![0.0; m.nv * n], vec![0.0; m.nv * n]);
@@ -174,6 +181,12 @@ pub(crate) fn linearize(
     // sensors need the acceleration of the state, A and B that over the step
     let outputs = if w.sensors.is_some() { Outputs::All } else { Outputs::State };
     pass(m, d, w, outputs)?;
+    transition.solver = Solve::of(m, &w.d);
+    let felt = w.sensors.is_some() && covers_sensors(m) && feels_constraints(m, &w.d);
+    let constrained = w.d.efc.nefc > 0 && w.wanted.state && w.rk4.is_none();
+    if felt || constrained {
+        constrain(m, w, felt)?;
+    }
     if w.wanted.state {
         state(m, d, w, transition)?;
     }
@@ -187,15 +200,14 @@ pub(crate) fn linearize(
     if !covers_sensors(m) {
         return Ok(Some(Feature::Sensors));
     }
-    if w.d.efc.nefc > 0 && feels_constraints(m) {
-        return Ok(Some(Feature::ConstraintSensors));
-    }
     // where the step's acceleration is that of the state, so are the derivatives of the forces
     let same = w.wanted.state && w.implicit.is_none() && w.rk4.is_none() && !implicit_forces(m);
-    if same && w.d.efc.nefc == 0 {
+    if felt {
+        // done
+    } else if same && w.d.efc.nefc == 0 {
         mjd_sensors_from(m, &w.d, &w.smooth, sensors);
     } else {
-        mjd_sensors(m, &w.d, sensors);
+        mjd_smooth_sensors(m, &w.d, sensors);
     }
     let all = sensors.block.chunks_exact(ncolumns(m).max(1));
     for (i, row) in all.enumerate() {
@@ -239,7 +251,8 @@ fn state(
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
     if let Some(rk4) = &mut w.rk4 {
-        let blocks = rk4::tangents(m, d, &w.wanted.columns, rk4)?;
+        let (blocks, solver) = rk4::tangents(m, d, &w.wanted.columns, rk4)?;
+        transition.solver = transition.solver.worse(solver);
         let mut first = 0;
         for block in blocks {
             first = store(m, &w.wanted.columns, first, block, transition);
@@ -248,9 +261,6 @@ fn state(
     }
     let n = w.wanted.columns.len();
     let constrained = w.d.efc.nefc > 0;
-    if constrained {
-        constrain(m, w)?;
-    }
     if let Some(implicit) = &mut w.implicit {
         for i in 0..m.nv {
             w.acc[i] = w.d.qfrc_smooth[i] + w.d.qfrc_constraint[i];
@@ -312,8 +322,9 @@ fn add(to: &mut [f64], from: &[f64]) {
 }
 
 /// Derivatives of `qacc`, and, where the step has another acceleration, of `qfrc_constraint` = M qacc + bias − τ: with
-/// −∂r/∂x of the smooth forces at fixed `qacc`, ∂qfrc_constraint = ∂r/∂x + M ∂qacc.
-fn constrain(m: &Model, w: &mut AnalyticWorkspace) -> Result<(), TransitionError> {
+/// −∂r/∂x of the smooth forces at fixed `qacc`, ∂qfrc_constraint = ∂r/∂x + M ∂qacc. And those of all sensors, if they feel
+/// constraints.
+fn constrain(m: &Model, w: &mut AnalyticWorkspace, felt: bool) -> Result<(), TransitionError> {
     let (columns, n) = (&w.wanted.columns, w.wanted.columns.len());
     let Some(c) = &mut w.constraint else { return Ok(()) };
     mjd_smooth(m, &w.d, &w.d.qacc, &mut w.smooth);
@@ -322,9 +333,17 @@ fn constrain(m: &Model, w: &mut AnalyticWorkspace) -> Result<(), TransitionError
         w.smooth.gather(m, columns, &mut c.force);
     }
     let SmoothDeriv { dq, dv, .. } = &mut w.smooth;
-    mjd_constraint(m, &w.d, &mut c.deriv, dq, dv)?;
+    let sensors = w.sensors.as_mut().filter(|_| felt);
+    if let Some(sensors) = sensors {
+        mjd_constraint_to(m, &w.d, &mut c.deriv, dq, dv, &mut sensors.listen(m, &w.d))?;
+    } else {
+        mjd_constraint(m, &w.d, &mut c.deriv, dq, dv)?;
+    }
     w.smooth.gather(m, columns, &mut c.acceleration);
     c.deriv.solve_many(&mut c.acceleration, n);
+    if let Some(sensors) = w.sensors.as_mut().filter(|_| felt) {
+        sensors.finish(m, &w.d, &w.smooth, (&c.acceleration, columns));
+    }
     if implicit {
         c.force.iter_mut().for_each(|x| *x = -*x);
         for i in 0..m.nv {

@@ -15,7 +15,7 @@ use crate::analytic::exact;
 use crate::columns::{Input, Wanted, input};
 use crate::finite_diff::FdConfig;
 use crate::kinks::{self, RowKinks};
-use crate::matrices::{Column, Origin, Reason, Transition, TransitionError};
+use crate::matrices::{Column, Origin, Reason, Solve, Transition, TransitionError};
 use crate::tangent::ndx;
 
 /// Columns in one run.
@@ -99,6 +99,7 @@ pub fn mjd_transition_dual_into(
     columns.fill(Column { origin: Origin::Dual, why: *why, ..Column::SKIPPED });
     if let Some(w) = workers.first() {
         kinks::mark(m, &w.d, &FdConfig::default().eps, columns);
+        transition.solver = Solve::of(m, &w.d);
     }
     if wanted.sensors {
         for (chunk, w) in workers.iter().enumerate() {
@@ -121,6 +122,9 @@ pub fn mjd_transition_dual_into(
             w.displace(m);
             Ok(())
         })?;
+        if let Some(w) = workers.first() {
+            transition.solver = transition.solver.worse(Solve::of(m, &w.d));
+        }
         for (chunk, w) in workers.iter().enumerate() {
             for (k, &column) in chunk_of(wanted, chunk).iter().enumerate() {
                 let rows = w.direction.iter().chain(&w.d.qvel).chain(&w.d.act);

@@ -10,9 +10,9 @@ use dualstep::linalg::tree_ldl;
 use dualstep::{Data, Model, Scalar, StepError};
 use num_dual::Dual64;
 
-use crate::analytic::uncovered;
+use crate::analytic::{uncovered, uncovered_rows};
 use crate::columns::ncolumns;
-use crate::constraint::{ConstraintDeriv, mjd_constraint};
+use crate::constraint::{ConstraintDeriv, Nobody, mjd_constraint, respond};
 use crate::matrices::TransitionError;
 use crate::smooth::{SmoothDeriv, minus_inverse, mjd_smooth};
 
@@ -25,41 +25,96 @@ pub struct InverseDeriv<T: Scalar> {
     pub DfDq: Vec<T>,
     /// ∂f/∂v.
     pub DfDv: Vec<T>,
-    /// ∂f/∂a, the inertia matrix.
+    /// ∂f/∂a: the inertia matrix, with constraints M + JᵀSJ.
     pub DfDa: Vec<T>,
     forces: SmoothDeriv<T>,
+    /// If there can be constraints.
+    constraint: Option<Box<ConstraintDeriv>>,
 }
 
 impl<T: Scalar> InverseDeriv<T> {
     /// Room for the derivatives of the model.
     pub fn new(m: &Model) -> Self {
         let square = || vec![T::zero(); m.nv * m.nv];
-        Self { DfDq: square(), DfDv: square(), DfDa: square(), forces: SmoothDeriv::new(m) }
+        Self {
+            DfDq: square(),
+            DfDv: square(),
+            DfDa: square(),
+            forces: SmoothDeriv::new(m),
+            constraint: may_have_rows(m).then(|| Box::new(ConstraintDeriv::new(m))),
+        }
     }
 }
 
-/// Derivatives of inverse dynamics, `f = M a + bias − passive`, at the acceleration in `d.qacc`. Actuators,
-/// applied forces and constraints are not part of f.
+/// Derivatives of inverse dynamics, `f = M a + bias − passive − Jᵀ f_c(q, v, a)`, at the acceleration in `d.qacc`.
+/// Actuators and applied forces are not part of f. In continuous time, whatever the flag `invdiscrete` says.
+///
+/// - reads  everything that [`inverse`](dualstep::inverse::inverse) writes: forces of the rows belong to `qacc`. What
+///   `forward` writes serves as well.
+/// - writes `out`
+///
+/// Each force is a function of its own row, f_c = −s′(J a − aref), so that ∂f/∂a = M + JᵀSJ exactly, S = s″.
+///
+/// Source: MuJoCo `mj_inverse`, and `mjd_inverseFD` whose names these are; Carpentier and Mansard 2018 for M a + bias;
+/// Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints". Cost O(nv · depth) besides
+/// filling dense matrices, and that of [`crate::constraint::mjd_constraint`] but for its factor.
+///
+/// # Errors
+/// Constraints are active that the closed form does not cover.
+pub fn mjd_inverse(
+    m: &Model,
+    d: &Data<f64>,
+    out: &mut InverseDeriv<f64>,
+) -> Result<(), TransitionError> {
+    if let Some(feature) = uncovered_rows(m, d) {
+        return Err(TransitionError::NotCovered { feature });
+    }
+    let Some(mut constraint) = out.constraint.take_if(|_| d.efc.nefc > 0) else {
+        mjd_smooth_inverse(m, d, out);
+        return Ok(());
+    };
+    minus_inverse(m, d, &d.qacc, &mut out.forces);
+    let SmoothDeriv { dq, dv, .. } = &mut out.forces;
+    let result = respond(m, d, &mut constraint, dq, dv, &mut Nobody);
+    if result.is_ok() {
+        negate(out);
+        let H = constraint.hessian();
+        for i in 0..m.nv {
+            for j in 0..=i {
+                out.DfDa[i * m.nv + j] = H[i * m.nv + j];
+                out.DfDa[j * m.nv + i] = H[i * m.nv + j];
+            }
+        }
+    }
+    out.constraint = Some(constraint);
+    result
+}
+
+/// As [`mjd_inverse`], without constraints, on any scalar: f = M a + bias − passive.
 ///
 /// - reads  everything that `forward` writes; `qacc` may be any
 /// - writes `out`
 ///
-/// Source: MuJoCo `mj_inverse`, and `mjd_inverseFD` whose names these are; Carpentier and Mansard 2018 for M a + bias.
-/// Cost O(nv · depth) besides filling dense matrices.
-pub fn mjd_inverse<T: Scalar>(m: &Model, d: &Data<T>, out: &mut InverseDeriv<T>) {
+/// Source: Carpentier and Mansard 2018. Cost O(nv · depth) besides filling dense matrices.
+pub fn mjd_smooth_inverse<T: Scalar>(m: &Model, d: &Data<T>, out: &mut InverseDeriv<T>) {
     minus_inverse(m, d, &d.qacc, &mut out.forces);
-    let pairs = [(&mut out.DfDq, &out.forces.dq), (&mut out.DfDv, &out.forces.dv)];
-    for (to, from) in pairs {
-        for (x, y) in to.iter_mut().zip(from) {
-            *x = -*y;
-        }
-    }
+    negate(out);
     out.DfDa.fill(T::zero());
     for i in 0..m.nv {
         for e in m.M_rowadr[i]..m.M_rowadr[i] + m.M_rownnz[i] {
             let j = m.M_colind[e];
             out.DfDa[i * m.nv + j] = d.qM[e];
             out.DfDa[j * m.nv + i] = d.qM[e];
+        }
+    }
+}
+
+/// From −∂f to ∂f.
+fn negate<T: Scalar>(out: &mut InverseDeriv<T>) {
+    let pairs = [(&mut out.DfDq, &out.forces.dq), (&mut out.DfDv, &out.forces.dv)];
+    for (to, from) in pairs {
+        for (x, y) in to.iter_mut().zip(from) {
+            *x = -*y;
         }
     }
 }
@@ -302,7 +357,7 @@ mod tests {
             let qacc: Vec<f64> = (0..m.nv).map(|i| (i as f64).cos() * 3.0).collect();
             d.qacc.copy_from_slice(&qacc);
             let mut closed = InverseDeriv::<f64>::new(&m);
-            mjd_inverse(&m, &d, &mut closed);
+            mjd_inverse(&m, &d, &mut closed).unwrap();
             for mut direction in directions(&m) {
                 direction[2 * m.nv..].fill(0.0);
                 let mut dual = moved(&m, &d, &direction, Dual64::new(0.0, 1.0));

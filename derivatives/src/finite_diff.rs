@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::columns::{Input, Wanted, input, ncolumns};
 use crate::kinks::{self, Signature};
-use crate::matrices::{Column, Kink, Origin, Reason, Side, Transition, TransitionError};
+use crate::matrices::{Column, Kink, Origin, Reason, Side, Solve, Transition, TransitionError};
 use crate::tangent::{State, ndx};
 
 /// How to take the differences.
@@ -225,6 +225,7 @@ pub fn mjd_transition_fd_into(
     forward(m, &mut first.d).map_err(TransitionError::Step)?;
     columns.fill(Column { origin: Origin::Fd, why: *why, ..Column::SKIPPED });
     kinks::mark(m, &first.d, &config.eps, columns);
+    transition.solver = Solve::of(m, &first.d);
     step_skip(m, &mut first.d, reuse(m, Input::Control(0)), Outputs::All)
         .map_err(TransitionError::Step)?;
     next.read(&first.d);

@@ -63,10 +63,12 @@ pub use dual::mjd_transition_dual;
 pub use dualstep::smooth::qderiv::{QDeriv, mjd_smooth_vel};
 pub use dynamics::{
     AccelerationDeriv, HessianDeriv, InverseDeriv, mjd_acceleration, mjd_inverse,
-    mjd_smooth_acceleration, mjd_smooth_hessian,
+    mjd_smooth_acceleration, mjd_smooth_hessian, mjd_smooth_inverse,
 };
 pub use finite_diff::{FdConfig, FdSteps, FdWorkspace, mjd_transition_fd};
-pub use matrices::{Column, Feature, Kink, Origin, Reason, Side, Transition, TransitionError};
+pub use matrices::{
+    Column, Feature, Kink, Origin, Reason, Side, Solve, Transition, TransitionError,
+};
 pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
 pub use randomized::{
     Order, Randomized, RandomizedConfig, RandomizedError, Sigma, mjd_transition_randomized,
@@ -74,7 +76,7 @@ pub use randomized::{
 pub use rollout::{
     RolloutConfig, RolloutError, RolloutGradient, RolloutWorkspace, rollout_gradient,
 };
-pub use sensor::{SensorDeriv, covers_sensor, mjd_sensors};
+pub use sensor::{SensorDeriv, covers_sensor, mjd_sensors, mjd_smooth_sensors};
 pub use smooth::{SmoothDeriv, mjd_smooth_pos};
 pub use trajectory::{Knot, TrajectoryError, TrajectoryWorkspace, linearize_trajectory};
 pub use transition::{

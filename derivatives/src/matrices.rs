@@ -6,8 +6,9 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
 use dualstep::softening::SofteningError;
-use dualstep::{Model, Softening, StepError};
-use ndarray::Array2;
+use dualstep::solver::SolverStatus;
+use dualstep::{Data, Model, Scalar, Softening, StepError};
+use ndarray::{Array2, arr0};
 use ndarray_npy::{NpzWriter, WriteNpzError};
 use thiserror::Error;
 
@@ -40,6 +41,63 @@ pub struct Transition {
     pub sensor_columns: Vec<Column>,
     /// By how much contacts were softened for it: not at all, if it is the derivative of the step.
     pub softening: Softening,
+    /// How the constraint solver ended at the state.
+    pub solver: Solve,
+}
+
+/// How the constraint solver ended where a linearization was taken.
+///
+/// A derivative is that of the minimum. Closed form and dual numbers go on to it from where the solver of the model's
+/// options ends; differences take steps as they are. Of an RK4 step this is the worst of the stages that the method looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solve {
+    /// How the solver of the model's options ended.
+    pub status: SolverStatus,
+    /// Its iterations.
+    pub niter: usize,
+    /// Norm of the gradient there over the trace of M: what is left of the equation of motion \[m/s²\].
+    pub gradient: f64,
+    /// True if it reached the minimum but for rounding. If not, a step is not what is differentiated.
+    pub reached: bool,
+    /// True if the derivative was taken at the minimum. If not, it is off.
+    pub at_minimum: bool,
+}
+
+impl Default for Solve {
+    /// There are no constraints.
+    fn default() -> Self {
+        let status = SolverStatus::default();
+        Self { status, niter: 0, gradient: 0.0, reached: true, at_minimum: true }
+    }
+}
+
+impl Solve {
+    /// That of the last forward dynamics of `d`.
+    pub(crate) fn of<T: Scalar>(m: &Model, d: &Data<T>) -> Self {
+        let stats = &d.solver;
+        let (status, gradient) = stats.before_polish.unwrap_or((stats.status, stats.gradient));
+        Self {
+            status,
+            niter: stats.niter,
+            gradient,
+            reached: stats.solver_reached_minimum(m.opt.tolerance),
+            at_minimum: stats.reached_minimum(m.opt.tolerance),
+        }
+    }
+
+    /// The worse of the two.
+    #[must_use]
+    pub(crate) fn worse(self, other: Self) -> Self {
+        let key = |s: &Self| (!s.at_minimum, !s.reached, s.gradient);
+        if key(&other) > key(&self) { other } else { self }
+    }
+}
+
+impl fmt::Display for Solve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { status, niter, gradient, .. } = self;
+        write!(f, "{status} after {niter} iterations, gradient {gradient:.1e}")
+    }
 }
 
 /// Where a column comes from, and what is known of it.
@@ -187,8 +245,6 @@ pub enum Feature {
     /// Stages of a Runge–Kutta step start from positions that depend on velocities, so that velocity columns
     /// need position derivatives.
     Stages,
-    /// Constraints are active, and sensors measure accelerations or forces.
-    ConstraintSensors,
     /// Limits or equalities are penalties, and violated.
     Penalty,
     /// A contact of surfaces that move on their bodies (`surfacevel`).
@@ -197,7 +253,7 @@ pub enum Feature {
     BodyTransmission,
     /// Constraints are active, and their softness follows from the exact diagonal of the inertia (`diagexact`).
     ExactDiagonal,
-    /// Sensors of contacts, of rays and distances to geoms, and of images.
+    /// Sensors of distances between geoms.
     Sensors,
     /// A contact whose geometry does not come out the same in a second run of its collider.
     ContactGeometry,
@@ -207,12 +263,11 @@ impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stages => "stages of RK4 need derivatives by position for every column",
-            Self::ConstraintSensors => "sensors of accelerations or forces with active constraints",
             Self::Penalty => "limits or equalities as penalties",
             Self::MovingSurfaces => "contacts of moving surfaces",
             Self::BodyTransmission => "an actuator pulls on what its body touches",
             Self::ExactDiagonal => "the exact diagonal of the constraint inertia",
-            Self::Sensors => "sensors of contacts, rays, distances and images",
+            Self::Sensors => "sensors of distances between geoms",
             Self::ContactGeometry => "a contact whose features are not clear",
         })
     }
@@ -316,6 +371,7 @@ impl Transition {
             columns: vec![Column::SKIPPED; nx + nu],
             sensor_columns: vec![Column::SKIPPED; nx + nu],
             softening: Softening::default(),
+            solver: Solve::default(),
         }
     }
 
@@ -345,7 +401,8 @@ impl Transition {
     }
 
     /// Writes a `.npz` file: `A B C D`, their names, and for each column of [A B] and of [C D] its origin, why,
-    /// side and kink (strings).
+    /// side and kink (strings); of the constraint solver `solver_reached` and `solver_at_minimum` (1 or 0), and
+    /// `solver_gradient`, as [`Solve`] has them.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -377,6 +434,10 @@ impl Transition {
             let kinks = texts(|c| c.kink.map(|kink| kink.to_string()).unwrap_or_default());
             add_names(npz, &format!("{prefix}_kink"), &kinks)?;
         }
+        let Solve { reached, at_minimum, gradient, .. } = self.solver;
+        npz.add_array("solver_reached", &arr0(i64::from(reached)))?;
+        npz.add_array("solver_at_minimum", &arr0(i64::from(at_minimum)))?;
+        npz.add_array("solver_gradient", &arr0(gradient))?;
         Ok(())
     }
 

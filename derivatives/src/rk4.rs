@@ -16,7 +16,7 @@ use crate::actuator::{activation_clamped, activation_rate_derivative, activation
 use crate::analytic::exact;
 use crate::columns::{Input, input, ncolumns};
 use crate::dynamics::{AccelerationDeriv, mjd_acceleration};
-use crate::matrices::TransitionError;
+use crate::matrices::{Solve, TransitionError};
 use crate::quat::{mjd_integrate_pos, right_jacobian_inverse};
 use crate::tangent::ndx;
 
@@ -82,7 +82,7 @@ impl Rk4Workspace {
 }
 
 /// Tangents of the state after the step, row-major: position (nv × n), velocity (nv × n), activation (na × n),
-/// n = number of columns.
+/// n = number of columns. And how the worst of the constraint solves ended.
 ///
 /// # Errors
 /// If a stage cannot be evaluated, or the closed form does not cover it.
@@ -91,9 +91,10 @@ pub(crate) fn tangents<'a>(
     base: &Data<f64>,
     columns: &[usize],
     w: &'a mut Rk4Workspace,
-) -> Result<[&'a [f64]; 3], TransitionError> {
+) -> Result<([&'a [f64]; 3], Solve), TransitionError> {
     let (h, n) = (m.opt.timestep, columns.len());
     w.sum.iter_mut().for_each(Jet::clear);
+    let mut solver = Solve::default();
     for (c, b) in C.into_iter().zip(B) {
         // x_i = x₀ ⊕ h c (K, F, G)_{i−1}
         w.d.set_state_from(base);
@@ -111,6 +112,7 @@ pub(crate) fn tangents<'a>(
             axpy(h * c, &G.tangent, &mut w.activation);
         }
         forward_dynamics(m, &mut w.d).map_err(TransitionError::Step)?;
+        solver = solver.worse(Solve::of(m, &w.d));
         mjd_acceleration(m, &w.d, &mut w.continuous)?;
         pull_back(m, &w.d, h, &w.velocity, K, (n, c > 0.0));
         w.accelerations(m, columns);
@@ -119,7 +121,7 @@ pub(crate) fn tangents<'a>(
         }
     }
     finish(m, base, columns, w);
-    Ok([&w.position, &w.velocity, &w.activation])
+    Ok(([&w.position, &w.velocity, &w.activation], solver))
 }
 
 fn axpy(s: f64, x: &[f64], y: &mut [f64]) {

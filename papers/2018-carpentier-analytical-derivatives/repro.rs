@@ -8,7 +8,9 @@ use dualstep::integrate::integrate_pos;
 use dualstep::inverse::inverse;
 use dualstep::scalar::Dual;
 use dualstep::{Data, Model, Scalar};
-use dualstep_derivatives::{AccelerationDeriv, InverseDeriv, mjd_inverse, mjd_smooth_acceleration};
+use dualstep_derivatives::{
+    AccelerationDeriv, InverseDeriv, mjd_smooth_acceleration, mjd_smooth_inverse,
+};
 use dualstep_validation::random_tree::random_state;
 use serde::Deserialize;
 
@@ -179,7 +181,7 @@ fn measure(name: String, m: &Model, s: &Settings) -> Robot {
         }),
         Task::new(move || {
             let _ = inverse(m, &mut d2);
-            mjd_inverse(m, &d2, &mut out);
+            mjd_smooth_inverse(m, &d2, &mut out);
         }),
         Task::new(move || {
             let _ = forward_dynamics(m, &mut d3);

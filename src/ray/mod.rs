@@ -49,6 +49,8 @@ pub struct Hit<T: Scalar> {
     pub dist: T,
     /// Unit normal, out of the geom whichever way the ray comes.
     pub normal: Vector3<T>,
+    /// Change of the normal with a displacement along the surface \[1/m\].
+    pub curvature: Matrix3<T>,
 }
 
 /// Nearest surface along `pnt + x vec`, x ≥ 0; none if the ray meets none.
@@ -77,11 +79,20 @@ pub fn ray<T: Scalar>(
             nearest = Some((g, found));
         }
     }
-    nearest.map(|(geom, crossing)| {
-        let local = Ray::local(&d.geom_xpos[geom], &d.geom_xmat[geom], pnt, vec);
-        let (dist, normal) = crossing.surface.evaluate(&local);
-        Hit { geom, dist, normal: d.geom_xmat[geom] * normal }
-    })
+    nearest.map(|(geom, crossing)| hit(d, geom, &crossing, pnt, vec))
+}
+
+fn hit<T: Scalar>(
+    d: &Data<T>,
+    geom: usize,
+    crossing: &Crossing,
+    pnt: &Vector3<T>,
+    vec: &Vector3<T>,
+) -> Hit<T> {
+    let R = &d.geom_xmat[geom];
+    let local = Ray::local(&d.geom_xpos[geom], R, pnt, vec);
+    let (dist, normal, curvature) = crossing.surface.evaluate(&local);
+    Hit { geom, dist, normal: R * normal, curvature: R * curvature * R.transpose() }
 }
 
 /// Where the ray `pnt + x vec` first meets geom `g`.
@@ -98,8 +109,7 @@ pub fn ray_one<T: Scalar>(
 ) -> Option<Hit<T>> {
     let local = Ray::local(&d.geom_xpos[g], &d.geom_xmat[g], pnt, vec);
     let crossing = crossing(m, g, &local.re())?;
-    let (dist, normal) = crossing.surface.evaluate(&local);
-    Some(Hit { geom: g, dist, normal: d.geom_xmat[g] * normal })
+    Some(hit(d, g, &crossing, pnt, vec))
 }
 
 /// First crossing with a geom, ray in its frame.

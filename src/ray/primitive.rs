@@ -22,7 +22,7 @@ pub fn ray_geom<T: Scalar>(
     vec: &Vector3<T>,
 ) -> Option<(T, Vector3<T>)> {
     let ray = Ray::local(pos, mat, pnt, vec);
-    let (dist, normal) = crossing(kind, size, &ray.re())?.surface.evaluate(&ray);
+    let (dist, normal, _) = crossing(kind, size, &ray.re())?.surface.evaluate(&ray);
     Some((dist, mat * normal))
 }
 

@@ -51,16 +51,16 @@ pub(super) struct Crossing {
 }
 
 impl Surface {
-    /// Distance along the ray and outward unit normal.
+    /// Distance along the ray, outward unit normal, and how that changes along the surface.
     ///
     /// Where the ray only grazes a quadric, the distance has no derivative; its tangent is then that of the middle of
     /// both crossings.
-    pub(super) fn evaluate<T: Scalar>(&self, ray: &Ray<T>) -> (T, Vector3<T>) {
+    pub(super) fn evaluate<T: Scalar>(&self, ray: &Ray<T>) -> (T, Vector3<T>, Matrix3<T>) {
         match *self {
             Self::Plane { point, normal } => {
                 let n = lift3::<T>(&normal.normalize());
                 let dist = (lift3::<T>(&point) - ray.origin).dot(&n) / ray.dir.dot(&n);
-                (dist, n)
+                (dist, n, Matrix3::zeros())
             }
             Self::Quadric { centre, weight, level, far } => {
                 let (weight, centre) = (lift3::<T>(&weight), lift3::<T>(&centre));
@@ -68,7 +68,11 @@ impl Surface {
                 let det = b * b - a * c;
                 let root = if det.re() > 0.0 { det.sqrt() } else { T::zero() };
                 let dist = if far { root - b } else { -b - root } / a;
-                (dist, weight.component_mul(&(ray.at(dist) - centre)).normalize())
+                // n = W x/|W x|, so that δn = (1 − n nᵀ) W δx/|W x|
+                let slope = weight.component_mul(&(ray.at(dist) - centre));
+                let n = slope.normalize();
+                let across = Matrix3::identity() - n * n.transpose();
+                (dist, n, across * Matrix3::from_diagonal(&(weight / slope.norm())))
             }
         }
     }

@@ -84,6 +84,11 @@ pub(super) fn pixel_ray<T: Scalar>(
     }
 }
 
+/// Focal lengths \[pixel\] by which `camprojection` sensors divide: of orthographic cameras as well.
+pub fn projection_focal(m: &Model, cam: usize) -> [f64; 2] {
+    if has_sensor(m, cam) { [0, 1].map(|k| pixels(m, cam, k)) } else { [focal_of_fovy(m, cam); 2] }
+}
+
 /// Pixel of a site in the image of a camera, origin at the top left. Points behind the camera are projected too.
 ///
 /// - reads `site_xpos`, `cam_xpos`, `cam_xmat`
@@ -91,11 +96,7 @@ pub(super) fn pixel_ray<T: Scalar>(
 /// Source: MuJoCo `mj_sensorPos`, camprojection.
 pub(super) fn project<T: Scalar>(m: &Model, d: &Data<T>, site: usize, cam: usize) -> Vector2<T> {
     let p = d.cam_xmat[cam].tr_mul(&(d.site_xpos[site] - d.cam_xpos[cam]));
-    let focal = if has_sensor(m, cam) {
-        [0, 1].map(|k| pixels(m, cam, k))
-    } else {
-        [focal_of_fovy(m, cam); 2]
-    };
+    let focal = projection_focal(m, cam);
     let depth = match p.z.re() {
         z if z.abs() >= MINVAL => p.z,
         z => T::lift(MINVAL.copysign(z)),

@@ -18,25 +18,24 @@ use crate::smooth::object::shift_motion;
 ///
 /// Source: MuJoCo `mj_sensorAcc`, touch.
 pub(super) fn touch<T: Scalar>(m: &Model, d: &Data<T>, site: usize) -> T {
+    let felt = d.contact.iter().filter(|contact| touches(m, d, site, contact));
+    felt.fold(T::zero(), |sum, contact| sum + contact_force(m, contact, &d.efc)[0])
+}
+
+/// True if a touch sensor at a site feels a contact: one of the site's body that pushes, and lies in the site or pushes
+/// through it.
+///
+/// - reads  `site_xpos`, `site_xmat`; the forces of the rows
+pub fn touches<T: Scalar>(m: &Model, d: &Data<T>, site: usize, contact: &Contact<T>) -> bool {
     let body = m.site_bodyid[site];
-    let mut sum = T::zero();
-    for contact in &d.contact {
-        let bodies = contact.geom.map(|g| m.geom_bodyid[g]);
-        if !bodies.contains(&body) {
-            continue;
-        }
-        let force = contact_force(m, contact, &d.efc)[0];
-        if force.re() <= 0.0 {
-            continue;
-        }
-        // the force comes from the other body
-        let [normal, ..] = &contact.frame;
-        let ray = if bodies[1] == body { -normal } else { *normal };
-        if ray_meets_site(m, d, site, &contact.pos, &ray) {
-            sum += force;
-        }
+    let bodies = contact.geom.map(|g| m.geom_bodyid[g]);
+    if !bodies.contains(&body) || contact_force(m, contact, &d.efc)[0].re() <= 0.0 {
+        return false;
     }
-    sum
+    // the force comes from the other body
+    let [normal, ..] = &contact.frame;
+    let ray = if bodies[1] == body { -normal } else { *normal };
+    ray_meets_site(m, d, site, &contact.pos, &ray)
 }
 
 /// What becomes of the contacts that match.
@@ -52,8 +51,9 @@ enum Reduce {
     NetForce,
 }
 
-/// Sizes of the fields in order of their bits: found, force, torque, dist, pos, normal, tangent, linvel, angvel.
-const FIELDS: [usize; 9] = [1, 3, 3, 1, 3, 3, 3, 3, 3];
+/// Sizes of the fields of a contact sensor in order of their bits: found, force, torque, dist, pos, normal, tangent, linvel,
+/// angvel.
+pub const CONTACT_FIELDS: [usize; 9] = [1, 3, 3, 1, 3, 3, 3, 3, 3];
 
 /// Fields of one contact, all of them.
 struct Fields<T> {
@@ -75,36 +75,64 @@ struct Fields<T> {
 /// Source: MuJoCo XML reference, sensor/contact; `mj_sensorAcc`.
 pub(super) fn write<T: Scalar>(m: &Model, d: &Data<T>, i: usize, out: &mut [T]) {
     out.fill(T::zero());
-    let [data, reduce, _] = m.sensor_intprm[i];
-    let reduce = match reduce {
+    let data = m.sensor_intprm[i][0];
+    let width: usize = selected(data).sum();
+    let found =
+        (0..d.contact.len()).filter(|&c| contact_matches(m, d, i, &d.contact[c]).is_some()).count();
+    if found == 0 || width == 0 {
+        return;
+    }
+    if reduction(m, i) == Reduce::NetForce {
+        copy(data, &net_fields(m, d, i, found), &mut out[..width]);
+        return;
+    }
+    for (slot, (c, flip)) in out.chunks_exact_mut(width).zip(chosen_contacts(m, d, i)) {
+        copy(data, &fields(m, d, &d.contact[c], flip, found), slot);
+    }
+}
+
+fn reduction(m: &Model, i: usize) -> Reduce {
+    match m.sensor_intprm[i][1] {
         1 => Reduce::MinDist,
         2 => Reduce::MaxForce,
         3 => Reduce::NetForce,
         _ => Reduce::None,
-    };
-    let width: usize = selected(data).sum();
-    let found =
-        (0..d.contact.len()).filter(|&c| matching(m, d, i, &d.contact[c]).is_some()).count();
-    if found == 0 || width == 0 {
-        return;
     }
-    if reduce == Reduce::NetForce {
-        copy(data, &net_force(m, d, i, found), &mut out[..width]);
-        return;
-    }
+}
+
+/// True if contact sensor `i` reports the net force of all contacts that match.
+pub fn reports_net_force(m: &Model, i: usize) -> bool {
+    reduction(m, i) == Reduce::NetForce
+}
+
+/// The contacts that contact sensor `i` selects, in the order of its slots, of which there may be fewer; and whether each is
+/// seen from its second body. Nothing is selected where the sensor reports the net force.
+///
+/// - reads `contact`; the forces of the rows where the largest are asked for
+pub fn chosen_contacts<'a, T: Scalar>(
+    m: &'a Model,
+    d: &'a Data<T>,
+    i: usize,
+) -> impl Iterator<Item = (usize, bool)> + 'a {
+    let reduce = reduction(m, i);
     let mut last = None;
-    for slot in out.chunks_exact_mut(width) {
-        let Some((key, c)) = next(m, d, i, reduce, last) else { break };
-        let contact = &d.contact[c];
-        let flip = matching(m, d, i, contact) == Some(true);
-        copy(data, &fields(m, d, contact, flip, found), slot);
-        last = Some((key, c));
-    }
+    std::iter::from_fn(move || {
+        if reduce == Reduce::NetForce {
+            return None;
+        }
+        last = Some(next(m, d, i, reduce, last)?);
+        let (_, c) = last?;
+        Some((c, contact_matches(m, d, i, &d.contact[c]) == Some(true)))
+    })
 }
 
 /// Sizes of the fields that `data` selects.
 fn selected(data: i32) -> impl Iterator<Item = usize> {
-    FIELDS.into_iter().enumerate().filter(move |(bit, _)| data >> bit & 1 == 1).map(|(_, n)| n)
+    CONTACT_FIELDS
+        .into_iter()
+        .enumerate()
+        .filter(move |(bit, _)| data >> bit & 1 == 1)
+        .map(|(_, n)| n)
 }
 
 /// The matching contact that follows `last` in the order of the reduction: ascending keys, then numbers.
@@ -124,15 +152,23 @@ fn next<T: Scalar>(
             -force[..3].iter().map(|f| f.re() * f.re()).sum::<f64>()
         }
     };
-    let matches = d.contact.iter().enumerate().filter(|(_, c)| matching(m, d, i, c).is_some());
+    let matches = d.contact.iter().enumerate();
+    let matches = matches.filter(|(_, c)| contact_matches(m, d, i, c).is_some());
     matches
         .map(|(c, contact)| (key(contact), c))
         .filter(|item| last.is_none_or(|last| order(item, &last) == Ordering::Greater))
         .min_by(order)
 }
 
-/// None if a contact is not selected; else whether its normal points from the second object to the first.
-fn matching<T: Scalar>(m: &Model, d: &Data<T>, i: usize, contact: &Contact<T>) -> Option<bool> {
+/// None if a contact does not match contact sensor `i`; else whether its normal points from the second object to the first.
+///
+/// - reads  `site_xpos`, `site_xmat`
+pub fn contact_matches<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    i: usize,
+    contact: &Contact<T>,
+) -> Option<bool> {
     let (type1, type2) = (m.sensor_objtype[i], m.sensor_reftype[i]);
     let (id1, id2) = (object(m, i), m.sensor_refid[i].unwrap_or(0));
     if type1 == ObjType::Site && !inside_site(m, d, id1, &contact.pos) {
@@ -216,11 +252,11 @@ fn relative_velocity<T: Scalar>(
 
 /// One contact with the effect of all that match, in world axes, at the centre of their positions weighted by force.
 #[expect(clippy::cast_precision_loss, reason = "a number of contacts")]
-fn net_force<T: Scalar>(m: &Model, d: &Data<T>, i: usize, found: usize) -> Fields<T> {
+fn net_fields<T: Scalar>(m: &Model, d: &Data<T>, i: usize, found: usize) -> Fields<T> {
     // force and torque of the contact in world axes, and its position
     let wrenches = || {
         d.contact.iter().filter_map(|contact| {
-            let flip = matching(m, d, i, contact)?;
+            let flip = contact_matches(m, d, i, contact)?;
             let [fx, fy, fz, tx, ty, tz] = contact_force(m, contact, &d.efc);
             let [n, t1, t2] = &contact.frame;
             let world = |x: T, y: T, z: T| n * x + t1 * y + t2 * z;
@@ -261,7 +297,9 @@ fn net_force<T: Scalar>(m: &Model, d: &Data<T>, i: usize, found: usize) -> Field
 /// Copies the selected fields.
 fn copy<T: Scalar>(data: i32, fields: &Fields<T>, out: &mut [T]) {
     let mut adr = 0;
-    for (bit, size) in FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1) {
+    for (bit, size) in
+        CONTACT_FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1)
+    {
         let slot = &mut out[adr..adr + size];
         match bit {
             0 => slot[0] = fields.found,

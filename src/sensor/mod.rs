@@ -13,6 +13,10 @@ mod pos;
 mod range;
 mod vel;
 
+pub use camera::projection_focal;
+pub use contact::{CONTACT_FIELDS, chosen_contacts, contact_matches, reports_net_force, touches};
+pub use range::{RANGE_FIELDS, range_hits};
+
 use nalgebra::Vector3;
 
 use crate::constraint::rne_post_constraint;

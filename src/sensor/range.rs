@@ -9,8 +9,8 @@ use crate::model::{Model, ObjType};
 use crate::ray::{Hit, RayFilter, ray};
 use crate::scalar::Scalar;
 
-/// Sizes of the fields in order of their bits: dist, dir, origin, point, normal, depth.
-const FIELDS: [usize; 6] = [1, 3, 3, 3, 3, 1];
+/// Sizes of the fields of a rangefinder in order of their bits: dist, dir, origin, point, normal, depth.
+pub const RANGE_FIELDS: [usize; 6] = [1, 3, 3, 3, 3, 1];
 
 /// Writes the fields of each ray of rangefinder `i`; of cameras, row by row from the top.
 ///
@@ -20,30 +20,45 @@ const FIELDS: [usize; 6] = [1, 3, 3, 3, 3, 1];
 ///
 /// Source: MuJoCo XML reference, sensor/rangefinder; `mj_sensorPos`.
 pub(super) fn write<T: Scalar>(m: &Model, d: &Data<T>, i: usize, out: &mut [T]) {
-    let id = object(m, i);
-    let data = m.sensor_intprm[i][0];
-    let cast = |body: usize, origin: &Vector3<T>, dir: &Vector3<T>| {
-        let filter = RayFilter { bodyexclude: Some(body), ..RayFilter::default() };
-        ray(m, d, origin, dir, &filter)
-    };
-    if m.sensor_objtype[i] == ObjType::Site {
-        let (origin, dir) = (d.site_xpos[id], d.site_xmat[id].column(2).into_owned());
-        let hit = cast(m.site_bodyid[id], &origin, &dir);
-        let depth = |hit: &Hit<T>| hit.dist;
-        copy(data, &origin, &dir, hit.as_ref(), depth, out);
-        return;
-    }
-    let width = FIELDS.iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1);
+    let (data, id) = (m.sensor_intprm[i][0], object(m, i));
+    let width = RANGE_FIELDS.iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1);
     let width: usize = width.map(|(_, n)| n).sum();
-    let camera = intrinsics(m, id);
-    let columns = m.cam_resolution[id][0].max(1);
-    let axis = d.cam_xmat[id].column(2).into_owned();
-    for (pixel, out) in out.chunks_exact_mut(width.max(1)).enumerate() {
-        let (origin, dir) = pixel_ray(d, id, &camera, [pixel % columns, pixel / columns]);
-        let hit = cast(m.cam_bodyid[id], &origin, &dir);
-        let depth = |hit: &Hit<T>| axis.dot(&(d.cam_xpos[id] - origin - dir * hit.dist));
+    let camera = m.sensor_objtype[i] == ObjType::Camera;
+    for (out, (origin, dir, hit)) in out.chunks_exact_mut(width.max(1)).zip(range_hits(m, d, i)) {
+        let depth = |hit: &Hit<T>| {
+            if !camera {
+                return hit.dist;
+            }
+            d.cam_xmat[id].column(2).dot(&(d.cam_xpos[id] - origin - dir * hit.dist))
+        };
         copy(data, &origin, &dir, hit.as_ref(), depth, out);
     }
+}
+
+/// Origin and direction of each ray of rangefinder `i`, and what it meets; world frame, rays of cameras row by row.
+///
+/// - reads  as the sensor
+pub fn range_hits<'a, T: Scalar>(
+    m: &'a Model,
+    d: &'a Data<T>,
+    i: usize,
+) -> impl Iterator<Item = (Vector3<T>, Vector3<T>, Option<Hit<T>>)> + 'a {
+    let id = object(m, i);
+    let site = m.sensor_objtype[i] == ObjType::Site;
+    let body = if site { m.site_bodyid[id] } else { m.cam_bodyid[id] };
+    let (columns, pixels) = match m.cam_resolution.get(id).filter(|_| !site) {
+        Some([columns, rows]) => (*columns.max(&1), columns * rows),
+        None => (1, 1),
+    };
+    let camera = (!site).then(|| intrinsics(m, id));
+    (0..pixels).map(move |pixel| {
+        let (origin, dir) = match &camera {
+            None => (d.site_xpos[id], d.site_xmat[id].column(2).into_owned()),
+            Some(camera) => pixel_ray(d, id, camera, [pixel % columns, pixel / columns]),
+        };
+        let filter = RayFilter { bodyexclude: Some(body), ..RayFilter::default() };
+        (origin, dir, ray(m, d, &origin, &dir, &filter))
+    })
 }
 
 /// The selected fields of one ray; −1 for distances, zeros for vectors where nothing is hit.
@@ -61,7 +76,8 @@ fn copy<T: Scalar>(
         None => (zero, [T::lift(-1.0); 2], zero, zero),
     };
     let mut adr = 0;
-    for (bit, size) in FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1) {
+    for (bit, size) in RANGE_FIELDS.into_iter().enumerate().filter(|(bit, _)| data >> bit & 1 == 1)
+    {
         let slot = &mut out[adr..adr + size];
         match bit {
             0 => slot[0] = distances[0],

@@ -142,6 +142,9 @@ pub fn solve<T: Scalar>(
             status = ws.polish_real(m, status);
         }
         ws.write(d, efc, |re, _| T::lift(re));
+        if m.opt.solver == SolverType::Pgs && !ws.polish {
+            ws.evaluate_primal(m);
+        }
         if T::ORDER > 0 {
             status = ws.differentiate(m, d, efc, status);
         }
@@ -203,9 +206,19 @@ impl<T: Scalar> SolverWorkspace<T> {
         status
     }
 
+    /// States and gradient that belong to the acceleration of PGS, which has neither.
+    fn evaluate_primal(&mut self, m: &Model) {
+        self.at.evaluate(m, &self.problem);
+        self.stats.gradient = self.at.scaled_gradient(&self.problem);
+    }
+
     /// On to the minimum.
     fn polish_real(&mut self, m: &Model, status: SolverStatus) -> SolverStatus {
+        if m.opt.solver == SolverType::Pgs {
+            self.evaluate_primal(m);
+        }
         let Self { problem: p, at, line, newton, stats, .. } = self;
+        stats.before_polish = Some((status, stats.gradient));
         let newton = newton.as_mut().expect(OTHER_SOLVER);
         let reached = polish::polish(m, p, at, (newton, line));
         stats.gradient = at.scaled_gradient(p);
@@ -224,15 +237,11 @@ impl<T: Scalar> SolverWorkspace<T> {
         efc: &mut Efc<T>,
         status: SolverStatus,
     ) -> SolverStatus {
-        let Self { problem: p, at, newton, stats, tangents, polish, .. } = self;
-        if m.opt.solver == SolverType::Pgs && !*polish {
-            at.evaluate(m, p);
-            stats.gradient = at.scaled_gradient(p);
-        }
+        let Self { problem: p, at, newton, stats, tangents, .. } = self;
         let hessian = &mut newton.as_mut().expect(OTHER_SOLVER).hessian;
         let singular = tangents.differentiate(m, d, efc, p, (at, hessian));
-        // no improvement at a small gradient is rounding, not failure
-        let reached = status.is_converged() || stats.gradient < m.opt.tolerance.sqrt().min(1e-6);
+        stats.status = status;
+        let reached = stats.reached_minimum(m.opt.tolerance);
         stats.tangents = if m.opt.noslip_iterations > 0 {
             TangentStatus::WithoutNoslip
         } else if reached && singular.is_none() {

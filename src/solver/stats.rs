@@ -88,8 +88,10 @@ pub struct SolverStats {
     pub noslip_niter: usize,
     /// Cost at the point where it started.
     pub initial_cost: f64,
-    /// Norm of the gradient over trace M at the end.
+    /// Norm of the gradient over trace M at the end, before the no-slip pass.
     pub gradient: f64,
+    /// How the solver of the options ended, and its gradient, where a linearization went on from there to the minimum.
+    pub before_polish: Option<(SolverStatus, f64)>,
     /// What the tangents are worth.
     pub tangents: TangentStatus,
     /// Every iteration, those of the no-slip pass last.
@@ -109,8 +111,27 @@ impl SolverStats {
         *self = Self { iterations, ..Self::default() };
     }
 
+    /// True if the result is the minimum but for rounding: converged, or without improvement at a gradient that is small
+    /// beside `tolerance`, that of the options.
+    pub fn reached_minimum(&self, tolerance: f64) -> bool {
+        is_minimum(self.status, self.gradient, tolerance)
+    }
+
+    /// The same of the solver of the options, whatever a linearization did after it.
+    pub fn solver_reached_minimum(&self, tolerance: f64) -> bool {
+        let (status, gradient) = self.before_polish.unwrap_or((self.status, self.gradient));
+        is_minimum(status, gradient, tolerance)
+    }
+
     /// Keeps an iteration.
     pub(crate) fn push(&mut self, iteration: Iteration) {
         self.iterations.push(iteration);
     }
+}
+
+fn is_minimum(status: SolverStatus, gradient: f64, tolerance: f64) -> bool {
+    let stopped = matches!(status, SolverStatus::NoImprovement | SolverStatus::IterationLimit);
+    // rounding leaves that much even where no tolerance is asked for
+    let small = gradient < tolerance.sqrt().clamp(1e-8, 1e-6);
+    status.is_converged() || stopped && small
 }

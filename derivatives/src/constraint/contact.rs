@@ -12,6 +12,7 @@ use dualstep::{Data, Model, Scalar};
 use nalgebra::{Matrix3, Vector3};
 use num_dual::Dual64;
 
+use super::answer::{Answer, By, Listener, Pull, Source};
 use super::motion::{Motions, at, unit_motion};
 use super::response::Rows;
 use crate::matrices::Feature;
@@ -78,20 +79,22 @@ pub(super) fn add(
     motions: &Motions,
     w: &mut ContactScratch,
     dq: &mut [f64],
+    listener: &mut impl Listener,
 ) -> Result<(), Feature> {
     let mut first = 0;
     while first < d.contact.len() {
         let geom = d.contact[first].geom;
         let number = d.contact[first..].iter().take_while(|c| c.geom == geom).count();
-        let group = &d.contact[first..first + number];
+        let (begin, group) = (first, &d.contact[first..first + number]);
         first += number;
         let rows = |c: &Contact<f64>| c.efc_address.map(|row| rows_of(d, c, row, x));
         let pushes =
             |c: &Contact<f64>| rows(c).is_some_and(|r| !r.is_slack(d)) || c.adhesion != 0.0;
-        if !group.iter().any(pushes) {
+        let pushing = group.iter().any(pushes);
+        if !pushing && !(begin..first).any(|i| listener.looks_at(i)) {
             continue;
         }
-        if geom.iter().any(|g| m.geom_surfacevel[*g] != [0.0; 6]) {
+        if pushing && geom.iter().any(|g| m.geom_surfacevel[*g] != [0.0; 6]) {
             return Err(Feature::MovingSurfaces);
         }
         let origin = group[0].pos;
@@ -102,16 +105,26 @@ pub(super) fn add(
         }
         // jets are exact; contacts are, unless they come from a step, which stops at the tolerance of its search
         let same = (2.0 * m.opt.ccd_tolerance).max(1e-9);
-        for (contact, jet) in group.iter().zip(jets) {
+        for ((i, contact), jet) in (begin..).zip(group).zip(jets) {
             if (jet.dist.re - contact.dist).abs() > same * contact.dist.abs().max(1.0) {
                 return Err(Feature::ContactGeometry);
             }
-            if let Some(rows) = rows(contact) {
-                let touching = Touching::new(m, d, contact, rows, motions);
-                touching.columns(columns);
-                for &column in &*columns {
-                    let change = touching.change(&column, jet, &origin);
-                    touching.add(&column, &change, columns, motions, dq);
+            if !pushes(contact) && !listener.looks_at(i) {
+                continue;
+            }
+            let rows = rows(contact).unwrap_or_else(Rows::none);
+            let touching = Touching::new(m, d, contact, rows, motions);
+            touching.columns(columns);
+            let listens = listener.attend(Source::Contact(i, &touching.pull()));
+            for &column in &*columns {
+                let change = touching.change(&column, jet, &origin);
+                let answer = touching.by_position(&column, &change, motions);
+                touching.add(&column, &answer, columns, dq);
+                if listens {
+                    listener.hear(&answer);
+                    for by in [By::Velocity, By::Acceleration] {
+                        listener.hear(&touching.by_motion(&column, by));
+                    }
                 }
             }
         }
@@ -211,18 +224,20 @@ impl<'a> Touching<'a> {
         }
     }
 
-    /// Forces along the axes change by the change of the contact, and by that of the motions.
-    fn force_change(&self, column: &Column, change: &Change, motions: &Motions) -> [f64; 6] {
-        let mut axes = [0.0; 6];
-        if self.rows.is_slack(self.d) {
-            return axes;
-        }
-        let (d, efc, Rows { first, len, .. }) = (self.d, &self.d.efc, &self.rows);
+    /// The wrench on the second body, and its opposite on the first.
+    fn pull(&self) -> Pull {
+        let (bodies, wrench) = (self.bodies, self.wrench);
+        Pull { bodies, signs: [-1.0, 1.0], points: [self.contact.pos; 2], wrench }
+    }
+
+    /// Relative motions along the axes change by the change of the contact, and by that of the motions: acceleration that
+    /// is linear in `qacc`, velocity.
+    fn motion_change(&self, column: &Column, change: &Change, motions: &Motions) -> [[f64; 6]; 2] {
         let (mut v, mut alpha) = (SpatialVec::zero(), SpatialVec::zero());
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
             if column.moves[k] {
-                let r = self.contact.pos - d.subtree_com[self.m.body_rootid[self.bodies[k]]];
-                let moved = motions.by_position(d, self.bodies[k], column.dof);
+                let r = self.contact.pos - self.d.subtree_com[self.m.body_rootid[self.bodies[k]]];
+                let moved = motions.by_position(self.d, self.bodies[k], column.dof);
                 v += at(&moved.v, &r) * sign;
                 alpha += at(&moved.alpha, &r) * sign;
             }
@@ -235,22 +250,78 @@ impl<'a> Touching<'a> {
                 _ => turned[i - 3].dot(&now.rot) + frame[i - 3].dot(&moved.rot),
             })
         };
-        let (Ja, Jv) = (along(&self.alpha, &alpha), along(&self.v, &v));
-        let dlnD = self.rows.stiffening * change.dist;
+        [along(&self.alpha, &alpha), along(&self.v, &v)]
+    }
+
+    /// Forces along the axes, given the changes of the motions along them and of the distance.
+    fn force_change(&self, Ja: &[f64; 6], Jv: &[f64; 6], dist: f64) -> [f64; 6] {
+        let mut axes = [0.0; 6];
+        if self.rows.is_slack(self.d) {
+            return axes;
+        }
+        let (efc, Rows { first, len, .. }) = (&self.d.efc, &self.rows);
+        let dlnD = self.rows.stiffening * dist;
         let mut dx = [0.0; MAX_ROWS];
         for (r, dx) in dx[..*len].iter_mut().enumerate() {
             let i = first + r;
             let [K, B, imp, slope] = efc.KBIP[i];
             let x = efc.pos[i] - efc.margin[i];
-            let daref = -B * self.row(r, &Jv)
-                - K * (slope * x + imp) * change.dist
+            let daref = -B * self.row(r, Jv)
+                - K * (slope * x + imp) * dist
                 - self.adhesion_share(r) * efc.R[i] * dlnD;
-            *dx = self.row(r, &Ja) - daref;
+            *dx = self.row(r, Ja) - daref;
         }
         let mut df = [0.0; MAX_ROWS];
-        self.rows.force(d, &dx[..*len], dlnD, &mut df);
+        self.rows.force(self.d, &dx[..*len], dlnD, &mut df);
         self.axes(&df[..*len], &mut axes);
         axes
+    }
+
+    /// How the contact and its forces answer to a displacement.
+    fn by_position(&self, column: &Column, change: &Change, motions: &Motions) -> Answer {
+        let [Ja, Jv] = self.motion_change(column, change, motions);
+        let force = self.force_change(&Ja, &Jv, change.dist);
+        let mut wrench = self.along(&force);
+        for k in 0..3 {
+            wrench.lin += change.frame[k] * self.net[k];
+            wrench.rot += change.frame[k] * self.net[k + 3];
+        }
+        let Change { dist, pos, frame } = *change;
+        let points = [pos; 2];
+        Answer {
+            force,
+            wrench,
+            points,
+            dist,
+            frame,
+            velocity: Jv,
+            ..Answer::none(By::Position, column.dof)
+        }
+    }
+
+    /// How its forces answer to a velocity, or an acceleration.
+    fn by_motion(&self, column: &Column, by: By) -> Answer {
+        let [first, second] = column.moves.map(|moves| f64::from(u8::from(moves)));
+        let SpatialVec { rot, lin } = column.motion * (second - first);
+        let axes = self.contact.frame;
+        let along: [f64; 6] = std::array::from_fn(|i| match i {
+            0..3 => axes[i].dot(&lin),
+            _ => axes[i - 3].dot(&rot),
+        });
+        let zero = [0.0; 6];
+        let (force, velocity) = match by {
+            By::Velocity => (self.force_change(&zero, &along, 0.0), along),
+            _ => (self.force_change(&along, &zero, 0.0), zero),
+        };
+        let wrench = self.along(&force);
+        Answer { force, wrench, velocity, ..Answer::none(by, column.dof) }
+    }
+
+    /// The wrench of forces along the axes.
+    fn along(&self, f: &[f64; 6]) -> SpatialVec<f64> {
+        let [n, t1, t2] = &self.contact.frame;
+        let sum = |f: &[f64]| n * f[0] + t1 * f[1] + t2 * f[2];
+        SpatialVec::new(sum(&f[3..]), sum(&f[..3]))
     }
 
     fn is_pyramid(&self) -> bool {
@@ -289,24 +360,12 @@ impl<'a> Touching<'a> {
     }
 
     /// Adds a column: Jᵀ times the change of the wrench, whose point does not move with the bodies.
-    fn add(
-        &self,
-        column: &Column,
-        change: &Change,
-        columns: &[Column],
-        motions: &Motions,
-        dq: &mut [f64],
-    ) {
-        let df = self.force_change(column, change, motions);
-        let (mut force, mut torque) = (Vector3::zeros(), Vector3::zeros());
-        for k in 0..3 {
-            force += self.contact.frame[k] * df[k] + change.frame[k] * self.net[k];
-            torque += self.contact.frame[k] * df[k + 3] + change.frame[k] * self.net[k + 3];
-        }
+    fn add(&self, column: &Column, answer: &Answer, columns: &[Column], dq: &mut [f64]) {
+        let SpatialVec { rot: torque, lin: force } = &answer.wrench;
         let push = &self.wrench.lin;
         // displacement of the material point of each body
         let material = column.moves.map(|m| if m { column.motion.lin } else { Vector3::zeros() });
-        let torques = material.map(|x| torque + (change.pos - x).cross(push));
+        let torques = material.map(|x| torque + (answer.points[0] - x).cross(push));
         let nv = self.m.nv;
         for row in columns {
             let SpatialVec { rot, lin } = &row.motion;
@@ -314,7 +373,7 @@ impl<'a> Touching<'a> {
                 [true, true] => rot.dot(&(torques[1] - torques[0])),
                 [_, second] => {
                     let k = usize::from(second);
-                    let power = lin.dot(&force) + rot.dot(&torques[k]);
+                    let power = lin.dot(force) + rot.dot(&torques[k]);
                     if second { power } else { -power }
                 }
             };

@@ -14,6 +14,7 @@
 //! Source: DESIGN §5; Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints"; Gould
 //! et al. 2016, "On differentiating parameterized argmin and argmax problems".
 
+mod answer;
 mod contact;
 mod motion;
 mod response;
@@ -27,9 +28,12 @@ use dualstep::{Data, Model};
 
 use crate::matrices::TransitionError;
 use crate::rne_pos::RnePos;
+pub(crate) use answer::{Answer, By, Listener, Nobody, Pull, Source};
 use contact::ContactScratch;
 use motion::Motions;
+pub(crate) use motion::moves;
 use response::Rows;
+pub(crate) use scalar_row::velocity_slope;
 
 /// Derivatives of the constraint forces at fixed acceleration, the matrix H, and the scratch to compute them, allocated
 /// once.
@@ -58,6 +62,11 @@ impl ConstraintDeriv {
         }
     }
 
+    /// H = M + JᵀSJ (nv × nv, row-major), of which the lower triangle counts.
+    pub(crate) fn hessian(&self) -> &[f64] {
+        &self.H
+    }
+
     /// X ← H⁻¹ X in place (nv × k, row-major), after [`mjd_constraint`].
     pub fn solve_many(&mut self, x: &mut [f64], k: usize) {
         self.cholesky.solve_many(x, k);
@@ -80,6 +89,32 @@ pub fn mjd_constraint(
     w: &mut ConstraintDeriv,
     dq: &mut [f64],
     dv: &mut [f64],
+) -> Result<(), TransitionError> {
+    mjd_constraint_to(m, d, w, dq, dv, &mut Nobody)
+}
+
+/// As [`mjd_constraint`], where someone listens.
+pub(crate) fn mjd_constraint_to(
+    m: &Model,
+    d: &Data<f64>,
+    w: &mut ConstraintDeriv,
+    dq: &mut [f64],
+    dv: &mut [f64],
+    listener: &mut impl Listener,
+) -> Result<(), TransitionError> {
+    respond(m, d, w, dq, dv, listener)?;
+    let factored = w.cholesky.factor("constraint Hessian", &w.H);
+    factored.map_err(|e| TransitionError::Step(e.into()))
+}
+
+/// All of [`mjd_constraint_to`] but the factor of H.
+pub(crate) fn respond(
+    m: &Model,
+    d: &Data<f64>,
+    w: &mut ConstraintDeriv,
+    dq: &mut [f64],
+    dv: &mut [f64],
+    listener: &mut impl Listener,
 ) -> Result<(), TransitionError> {
     let efc = &d.efc;
     w.x.clear();
@@ -106,19 +141,18 @@ pub fn mjd_constraint(
             velocity_response(m, d, &rows, &mut w.H, dv);
             if contact.is_none() {
                 if tie_of(m, kind, id) {
-                    tie::add(m, d, id, &rows, &w.motions, dq, dv);
+                    tie::add(m, d, id, &rows, &w.motions, dq, dv, listener);
                 } else {
-                    scalar_row::add(m, d, &rows, dq);
+                    scalar_row::add(m, d, &rows, dq, listener);
                 }
             }
         }
         row += len;
     }
-    contact::add(m, d, &w.x, &w.motions, &mut w.contact, dq)
+    contact::add(m, d, &w.x, &w.motions, &mut w.contact, dq, listener)
         .map_err(|feature| TransitionError::NotCovered { feature })?;
     fixed_wrenches(m, d, &mut w.rne, dq);
-    let factored = w.cholesky.factor("constraint Hessian", &w.H);
-    factored.map_err(|e| TransitionError::Step(e.into()))
+    Ok(())
 }
 
 /// True for equalities between bodies.

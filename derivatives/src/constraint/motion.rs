@@ -117,6 +117,6 @@ pub(super) fn unit_motion(
 }
 
 /// True if `dof` moves body `b`.
-pub(super) fn moves(m: &Model, dof: usize, b: usize) -> bool {
+pub(crate) fn moves(m: &Model, dof: usize, b: usize) -> bool {
     m.body_dofs_to_root(b).take_while(|&k| k >= dof).any(|k| k == dof)
 }

@@ -39,6 +39,11 @@ impl Rows {
         Self { first, len, cone, stiffening }
     }
 
+    /// No rows: of a contact in its gap.
+    pub(super) fn none() -> Self {
+        Self { first: 0, len: 0, cone: None, stiffening: 0.0 }
+    }
+
     /// True if no force answers.
     pub(super) fn is_slack(&self, d: &Data<f64>) -> bool {
         let states = &d.efc.state[self.first..self.first + self.len];

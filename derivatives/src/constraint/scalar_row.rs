@@ -8,17 +8,26 @@ use dualstep::model::{EqType, JointType};
 use dualstep::{Data, Model};
 use nalgebra::{Matrix3, Vector3};
 
+use super::answer::{Answer, By, Listener, Source};
 use super::response::Rows;
 use crate::quat::right_jacobian_inverse;
 
 /// dq += ∂(Jᵀf)/∂q of one row.
-pub(super) fn add(m: &Model, d: &Data<f64>, rows: &Rows, dq: &mut [f64]) {
+pub(super) fn add(
+    m: &Model,
+    d: &Data<f64>,
+    rows: &Rows,
+    dq: &mut [f64],
+    listener: &mut impl Listener,
+) {
     let (efc, i) = (&d.efc, rows.first);
     let (columns, J) = efc.row(i);
     let holonomic = !matches!(efc.kind[i], EfcType::FrictionDof | EfcType::FrictionTendon);
     let [K, B, imp, slope] = efc.KBIP[i];
     let (f, x) = (efc.force[i], efc.pos[i] - efc.margin[i]);
     let bend = if f == 0.0 { Bend::None } else { Bend::of(m, d, i) };
+    let limit = matches!(efc.kind[i], EfcType::LimitJoint | EfcType::LimitTendon);
+    let listens = limit && listener.attend(Source::Limit(i));
 
     for (l, &j) in columns.iter().enumerate() {
         let [Ja, Jv] = [&d.qacc, &d.qvel].map(|u| rate(m, d, &bend, (columns, l), u));
@@ -29,6 +38,27 @@ pub(super) fn add(m: &Model, d: &Data<f64>, rows: &Rows, dq: &mut [f64]) {
         for (k, &row) in columns.iter().enumerate() {
             dq[row * m.nv + j] += J[k] * df[0] + f * bend.entry(m, d, columns, k, l);
         }
+        if listens {
+            let mut tell = |by: By, force: f64| {
+                listener.hear(&Answer {
+                    force: [force, 0.0, 0.0, 0.0, 0.0, 0.0],
+                    ..Answer::none(by, j)
+                });
+            };
+            tell(By::Position, df[0]);
+            let answer = -rows.curvature(d, 0, 0) * J[l];
+            tell(By::Velocity, B * answer);
+            tell(By::Acceleration, answer);
+        }
+    }
+}
+
+/// Calls `add` with each column of row `i` and ∂(J qvel)/∂q of it.
+pub(crate) fn velocity_slope(m: &Model, d: &Data<f64>, i: usize, mut add: impl FnMut(usize, f64)) {
+    let (columns, _) = d.efc.row(i);
+    let bend = Bend::of(m, d, i);
+    for (l, &j) in columns.iter().enumerate() {
+        add(j, rate(m, d, &bend, (columns, l), &d.qvel));
     }
 }
 

@@ -7,6 +7,7 @@ use dualstep::{Data, Model, Scalar};
 use nalgebra::Vector3;
 use num_dual::Dual64;
 
+use super::answer::{Answer, By, Listener, Pull, Source};
 use super::motion::{Motions, State, at, moves, unit_motion};
 use super::response::Rows;
 use crate::rne_pos::WorldWrench;
@@ -30,6 +31,7 @@ fn dual6(re: &SpatialVec<f64>, eps: &SpatialVec<f64>) -> SpatialVec<Dual64> {
 }
 
 /// dq += ∂(Jᵀf)/∂q but for wrenches fixed in the world, dv += that of J̇ qvel, for the tie of equality `e`.
+#[expect(clippy::too_many_arguments, reason = "what is read, what is written, and who listens")]
 pub(super) fn add(
     m: &Model,
     d: &Data<f64>,
@@ -38,14 +40,18 @@ pub(super) fn add(
     motions: &Motions,
     dq: &mut [f64],
     dv: &mut [f64],
+    listener: &mut impl Listener,
 ) {
     let tie = Tie::new(m, d, e);
     let (efc, first, len) = (&d.efc, rows.first, rows.len);
     let (columns, _) = efc.row(first);
     let [K, B, imp, slope] = efc.KBIP[first];
     let force = &efc.force[first..first + len];
+    let (bodies, points, signs) = (tie.bodies, tie.points, [1.0, -1.0]);
+    let pull = Pull { bodies, signs, points, wrench: tie.wrench(force) };
+    let listens = listener.attend(Source::Tie(&pull));
 
-    for &j in columns {
+    for (l, &j) in columns.iter().enumerate() {
         // by position
         let side = |k: usize, by_velocity: bool| side(m, d, &tie, motions, (k, j), by_velocity);
         let [s1, s2] = [side(0, false), side(1, false)];
@@ -74,13 +80,14 @@ pub(super) fn add(
         rows.force(d, &dx[..len], rows.stiffening * residual, &mut df);
         scatter(m, d, rows, &df, j, dq);
 
-        // the wrench of fixed forces changes its direction
-        let mut lifted = [Dual64::lift(0.0); MAX_TIE];
-        for (to, f) in lifted.iter_mut().zip(force) {
-            *to = Dual64::lift(*f);
+        if listens {
+            let points = [s1.point, s2.point].map(|p| p.map(|x| x.eps));
+            let wrench = changed(&moved, force, &df);
+            listener.hear(&Answer { wrench, points, ..Answer::none(By::Position, j) });
         }
-        let wrench = moved.wrench(&lifted);
-        let (torque, push) = (wrench.rot.map(|x| x.eps), wrench.lin.map(|x| x.eps));
+
+        // the wrench of fixed forces changes its direction
+        let SpatialVec { rot: torque, lin: push } = changed(&moved, force, &[0.0; MAX_TIE]);
         for (k, sign) in [(0, 1.0), (1, -1.0)] {
             for dof in m.body_dofs_to_root(tie.bodies[k]) {
                 let u = unit_motion(m, d, dof, &tie.points[k]);
@@ -95,7 +102,30 @@ pub(super) fn add(
         let dx: [f64; MAX_TIE] = std::array::from_fn(|r| bias[r].eps);
         rows.force(d, &dx[..len], 0.0, &mut df);
         scatter(m, d, rows, &df, j, dv);
+        if listens {
+            let mut tell = |by: By, dx: &dyn Fn(usize, f64) -> f64| {
+                let dx: [f64; MAX_TIE] = std::array::from_fn(|r| match r {
+                    r if r < len => dx(r, efc.row(first + r).1[l]),
+                    _ => 0.0,
+                });
+                let mut df = [0.0; MAX_TIE];
+                rows.force(d, &dx[..len], 0.0, &mut df);
+                listener.hear(&Answer { wrench: tie.wrench(&df), ..Answer::none(by, j) });
+            };
+            tell(By::Velocity, &|r, J| B * J + bias[r].eps);
+            tell(By::Acceleration, &|_, J| J);
+        }
     }
+}
+
+/// How the wrench of a tie changes with its poses, and with its forces by `df`.
+fn changed(tie: &Tie<Dual64>, force: &[f64], df: &[f64; MAX_TIE]) -> SpatialVec<f64> {
+    let mut lifted = [Dual64::lift(0.0); MAX_TIE];
+    for ((to, f), df) in lifted.iter_mut().zip(force).zip(df) {
+        *to = Dual64::new(*f, *df);
+    }
+    let wrench = tie.wrench(&lifted);
+    SpatialVec::new(wrench.rot.map(|x| x.eps), wrench.lin.map(|x| x.eps))
 }
 
 /// Adds Jᵀ δf to column `j`.

@@ -15,14 +15,21 @@
 //! the chain rule through forward dynamics, with the transposed solve where sensors are few:
 //! g ∂q̈/∂x = −(M⁻¹ g)ᵀ ∂r/∂x.
 //!
+//! With constraints, H = M + JᵀSJ stands for M, and forces of constraints are functions of q, v and q̈ as well
+//! ([`crate::constraint`]): so are limits, touch, contacts, and wrenches across joints, which carry what contacts and ties
+//! do not.
+//!
 //! Source: Carpentier and Mansard 2018; Singh, Russell, Wensing 2022; the sensors are those of `dualstep::sensor`.
 
 mod acc;
 mod actuator;
+mod felt;
 mod object;
 mod pos;
+mod range;
 mod vel;
 
+use dualstep::constraint::may_have_rows;
 use dualstep::linalg::tree_ldl;
 use dualstep::math::SpatialVec;
 use dualstep::model::options::disable;
@@ -33,8 +40,12 @@ use dualstep::{Data, Model, Scalar};
 use nalgebra::Vector3;
 
 use crate::actuator::mjd_actuator;
+use crate::analytic::uncovered;
 use crate::columns::ncolumns;
+use crate::constraint::{ConstraintDeriv, mjd_constraint_to};
+use crate::matrices::TransitionError;
 use crate::smooth::{SmoothDeriv, gravity_compensation, mjd_smooth};
+use felt::Felt;
 use object::Subtrees;
 
 /// Derivatives of all sensors, and the scratch to compute them, allocated once.
@@ -45,12 +56,27 @@ pub struct SensorDeriv<T: Scalar> {
     scratch: Scratch<T>,
     /// Forces at the acceleration of the state, where a sensor depends on that.
     forces: Option<Box<SmoothDeriv<T>>>,
-    /// ∂sensordata/∂qacc of those sensors, row-major (rows × nv).
+    /// ∂sensordata/∂qacc, row-major (rows × nv): first of those sensors, then of those that read forces of constraints.
     by_qacc: Vec<T>,
+    /// First row of each sensor in it (nsensor).
+    place: Vec<Option<usize>>,
+    felt: Felt,
+    /// For constraints, if they can change what a sensor measures and nobody else differentiates them.
+    constraint: Option<Box<Constrained<T>>>,
+    /// A row of all columns.
+    row: Vec<T>,
     /// All columns, and ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)); empty where the transposed solve is
     /// cheaper.
     columns: Vec<usize>,
     by_state: Vec<T>,
+}
+
+/// Derivatives of the acceleration under constraints.
+#[derive(Clone, Debug)]
+struct Constrained<T> {
+    deriv: ConstraintDeriv,
+    /// ∂qacc/∂(q, v, act, u), row-major (nv × (2nv + na + nu)).
+    acceleration: Vec<T>,
 }
 
 /// What sensors share.
@@ -84,9 +110,10 @@ const ACCELERATION: [SensorType; 5] = [
     SensorType::FrameAngAcc,
 ];
 
-/// What reads rows of constraints.
-const CONSTRAINTS: [SensorType; 7] = [
+/// What reads rows of constraints, or contacts.
+const CONSTRAINTS: [SensorType; 8] = [
     SensorType::Touch,
+    SensorType::Contact,
     SensorType::JointLimitPos,
     SensorType::JointLimitVel,
     SensorType::JointLimitFrc,
@@ -95,24 +122,24 @@ const CONSTRAINTS: [SensorType; 7] = [
     SensorType::TendonLimitFrc,
 ];
 
-/// True if active constraints change what a sensor of the model measures.
-pub(crate) fn feels_constraints(m: &Model) -> bool {
-    !m.opt.disabled(disable::SENSOR) && (has(m, &ACCELERATION) || has(m, &CONSTRAINTS))
+/// Of these, what has a derivative by the acceleration.
+const FORCES: [SensorType; 4] =
+    [SensorType::Touch, SensorType::Contact, SensorType::JointLimitFrc, SensorType::TendonLimitFrc];
+
+/// True if constraints or contacts can change what a sensor of the model measures.
+fn may_feel(m: &Model) -> bool {
+    may_have_rows(m) && (has(m, &ACCELERATION) || has(m, &CONSTRAINTS))
 }
 
-/// True if the closed form covers sensors of this type: all but those of contacts, of rays and distances to geoms, and of
-/// images.
+/// True if constraints or contacts of this state change what a sensor of the model measures.
+pub(crate) fn feels_constraints<T: Scalar>(m: &Model, d: &Data<T>) -> bool {
+    let any = d.efc.nefc > 0 || !d.contact.is_empty();
+    any && !m.opt.disabled(disable::SENSOR) && may_feel(m)
+}
+
+/// True if the closed form covers sensors of this type: all but those of rays and distances to geoms.
 pub fn covers_sensor(sensor: SensorType) -> bool {
-    use SensorType as S;
-    !matches!(
-        sensor,
-        S::Contact
-            | S::Rangefinder
-            | S::CamProjection
-            | S::GeomDist
-            | S::GeomNormal
-            | S::GeomFromTo
-    )
+    !matches!(sensor, SensorType::GeomDist | SensorType::GeomNormal | SensorType::GeomFromTo)
 }
 
 /// True if the closed form covers all sensors of the model that are not disabled.
@@ -130,12 +157,38 @@ fn of_acceleration(m: &Model) -> impl Iterator<Item = usize> {
     (0..m.nsensor).filter(|&i| ACCELERATION.contains(&m.sensor_type[i]))
 }
 
+/// Sensors that depend on it through forces of constraints, in order.
+fn of_forces(m: &Model) -> impl Iterator<Item = usize> {
+    (0..m.nsensor).filter(|&i| FORCES.contains(&m.sensor_type[i]))
+}
+
 impl<T: Scalar> SensorDeriv<T> {
     /// Room for the derivatives of the model.
     pub fn new(m: &Model) -> Self {
+        let mut out = Self::shared(m);
+        out.constraint = may_feel(m).then(|| {
+            let acceleration = vec![T::zero(); m.nv * ncolumns(m)];
+            Box::new(Constrained { deriv: ConstraintDeriv::new(m), acceleration })
+        });
+        if out.constraint.is_some() && out.forces.is_none() {
+            out.forces = Some(Box::new(SmoothDeriv::new(m)));
+        }
+        out
+    }
+
+    /// The same for a caller that differentiates constraints itself.
+    pub(crate) fn shared(m: &Model) -> Self {
         let zeros = |n: usize| vec![T::zero(); n];
         let n = ncolumns(m);
-        let rows: usize = of_acceleration(m).map(|i| m.sensor_dim[i]).sum();
+        let mut place = vec![None; m.nsensor];
+        let (mut rows, mut all) = (0, 0);
+        for i in of_acceleration(m).chain(of_forces(m)) {
+            place[i] = Some(all);
+            all += m.sensor_dim[i];
+            if ACCELERATION.contains(&m.sensor_type[i]) {
+                rows = all;
+            }
+        }
         let room = |types: &[SensorType]| has(m, types).then(|| Box::new(SmoothDeriv::new(m)));
         Self {
             block: zeros(m.nsensordata * n),
@@ -146,11 +199,20 @@ impl<T: Scalar> SensorDeriv<T> {
                 actuators: room(&ACTUATORS),
             },
             forces: room(&ACCELERATION),
-            by_qacc: zeros(rows * m.nv),
+            by_qacc: zeros(all * m.nv),
+            place,
+            felt: Felt::new(m),
+            constraint: None,
+            row: zeros(n),
             columns: (0..n).collect(),
             // a solve costs 2 nM a column; the product with a row, which is sparse only if not solved for, nv
             by_state: zeros(if rows * m.nv > 2 * m.nM { m.nv * n } else { 0 }),
         }
+    }
+
+    fn clear(&mut self) {
+        self.block.fill(T::zero());
+        self.by_qacc.fill(T::zero());
     }
 }
 
@@ -177,27 +239,67 @@ impl<T: Scalar> Rows<'_, T> {
 /// - reads  everything that `forward` writes
 /// - writes `out.block`
 ///
-/// At a state without rows of constraints. A value that is clamped, by a cut-off or inside an actuator, has a zero
-/// derivative. Sensors that read zero (of touch and limits, and what `dualstep::sensor` does not support) have zero rows;
-/// all rows are zero where sensors are disabled. Rows of sensors without [`covers_sensor`] are NaN.
+/// A value that is clamped, by a cut-off or inside an actuator, has a zero derivative; so have limits that are not active,
+/// and sensors that read zero (what `dualstep::sensor` does not support). All rows are zero where sensors are disabled. Rows
+/// of sensors without [`covers_sensor`] are NaN.
 ///
-/// Source: see the module. Cost O(depth) a sensor, and that of [`mjd_smooth`] where one depends on `qacc`.
+/// Source: see the module. Cost O(depth) a sensor, and that of [`crate::mjd_acceleration`] where one depends on `qacc` or on
+/// forces of constraints.
+///
+/// # Errors
+/// Constraints are active that the closed form does not cover, or H is not positive definite.
 ///
 /// # Panics
 /// If `out` belongs to a model of other sizes.
-pub fn mjd_sensors<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SensorDeriv<T>) {
+pub fn mjd_sensors(
+    m: &Model,
+    d: &Data<f64>,
+    out: &mut SensorDeriv<f64>,
+) -> Result<(), TransitionError> {
+    if !feels_constraints(m, d) {
+        mjd_smooth_sensors(m, d, out);
+        return Ok(());
+    }
+    check_size(m, out);
+    if let Some(feature) = uncovered(m, d) {
+        return Err(TransitionError::NotCovered { feature });
+    }
+    let mut constraint = out.constraint.take().expect("made for models that may have rows");
+    let mut forces = out.forces.take().expect("made for models that may have rows");
+    mjd_smooth(m, d, &d.qacc, &mut forces);
+    let Constrained { deriv, acceleration } = &mut *constraint;
+    let SmoothDeriv { dq, dv, .. } = &mut *forces;
+    let result = mjd_constraint_to(m, d, deriv, dq, dv, &mut out.listen(m, d));
+    if result.is_ok() {
+        forces.gather(m, &out.columns, acceleration);
+        deriv.solve_many(acceleration, ncolumns(m));
+        let columns = std::mem::take(&mut out.columns);
+        out.finish(m, d, &forces, (acceleration, &columns));
+        out.columns = columns;
+    }
+    (out.constraint, out.forces) = (Some(constraint), Some(forces));
+    result
+}
+
+/// As [`mjd_sensors`] at a state without rows of constraints and without contacts, on any scalar. Sensors of limits and
+/// contacts have zero rows.
+///
+/// # Panics
+/// If `out` belongs to a model of other sizes.
+pub fn mjd_smooth_sensors<T: Scalar>(m: &Model, d: &Data<T>, out: &mut SensorDeriv<T>) {
     let mut forces = out.forces.take();
-    if let Some(forces) = forces.as_mut().filter(|_| !m.opt.disabled(disable::SENSOR)) {
+    let used = has(m, &ACCELERATION) && !m.opt.disabled(disable::SENSOR);
+    if let Some(forces) = forces.as_mut().filter(|_| used) {
         mjd_smooth(m, d, &d.qacc, forces);
     }
-    evaluate(m, d, forces.as_deref(), out);
+    evaluate(m, d, forces.as_deref().filter(|_| used), out);
     out.forces = forces;
 }
 
-/// As [`mjd_sensors`], where `forces` holds what [`mjd_smooth`] gives at `d.qacc`.
+/// As [`mjd_smooth_sensors`], where `forces` holds what [`mjd_smooth`] gives at `d.qacc`.
 ///
 /// # Panics
-/// As [`mjd_sensors`].
+/// As [`mjd_smooth_sensors`].
 pub fn mjd_sensors_from<T: Scalar>(
     m: &Model,
     d: &Data<T>,
@@ -207,22 +309,65 @@ pub fn mjd_sensors_from<T: Scalar>(
     evaluate(m, d, Some(forces), out);
 }
 
-/// All rows; `forces` where a sensor depends on `qacc`.
+fn check_size<T: Scalar>(m: &Model, out: &SensorDeriv<T>) {
+    assert_eq!(out.block.len(), m.nsensordata * ncolumns(m), "derivative of another model");
+}
+
+/// All rows without constraints; `forces` where a sensor depends on `qacc`.
 fn evaluate<T: Scalar>(
     m: &Model,
     d: &Data<T>,
     forces: Option<&SmoothDeriv<T>>,
     out: &mut SensorDeriv<T>,
 ) {
-    let n = ncolumns(m);
-    assert_eq!(out.block.len(), m.nsensordata * n, "derivative of another model");
-    out.block.fill(T::zero());
+    check_size(m, out);
+    out.clear();
     if m.opt.disabled(disable::SENSOR) {
         return;
     }
+    explicit(m, d, forces, out);
+    if let Some(forces) = forces.filter(|_| of_acceleration(m).next().is_some()) {
+        chain_rule(m, d, forces, out);
+    }
+    cut_off(m, d, &mut out.block);
+}
+
+impl SensorDeriv<f64> {
+    /// What is left to do after the sensors have listened to the constraints: `forces` holds what [`mjd_smooth`] gives at
+    /// `d.qacc`; ∂qacc/∂x in those columns of (q, v, act, u) that count, row-major (nv × columns).
+    pub(crate) fn finish(
+        &mut self,
+        m: &Model,
+        d: &Data<f64>,
+        forces: &SmoothDeriv<f64>,
+        (acceleration, columns): (&[f64], &[usize]),
+    ) {
+        explicit(m, d, Some(forces), self);
+        felt::limits(m, d, &mut self.block);
+        let Self { block, by_qacc, row: sum, .. } = self;
+        let values = of_acceleration(m).chain(of_forces(m)).flat_map(|i| values(m, i));
+        let (n, sum) = (ncolumns(m), &mut sum[..columns.len()]);
+        for (value, gradient) in values.zip(by_qacc.chunks_exact(m.nv.max(1))) {
+            sum.fill(0.0);
+            add_product(gradient, acceleration, sum);
+            let row = &mut block[value * n..(value + 1) * n];
+            for (&column, x) in columns.iter().zip(&*sum) {
+                row[column] += x;
+            }
+        }
+        cut_off(m, d, block);
+    }
+}
+
+/// Adds what does not depend on rows of constraints, at fixed `qacc` and by it.
+fn explicit<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    forces: Option<&SmoothDeriv<T>>,
+    out: &mut SensorDeriv<T>,
+) {
+    let n = ncolumns(m);
     prepare(m, d, &mut out.scratch);
-    out.by_qacc.fill(T::zero());
-    let mut first = 0;
     for i in 0..m.nsensor {
         let (adr, dim) = (m.sensor_adr[i], m.sensor_dim[i]);
         let mut rows = Rows { values: &mut out.block[adr * n..(adr + dim) * n], columns: n };
@@ -235,20 +380,19 @@ fn evaluate<T: Scalar>(
             Stage::Pos => pos::rows(m, d, i, &mut out.scratch, &mut rows),
             Stage::Vel => vel::rows(m, d, i, &mut out.scratch, &mut rows),
             Stage::Acc if ACCELERATION.contains(&m.sensor_type[i]) => {
-                let Some(forces) = forces else { continue };
-                let last = first + dim;
-                let values = &mut out.by_qacc[first * m.nv..last * m.nv];
+                let (Some(forces), Some(first)) = (forces, out.place[i]) else { continue };
+                let values = &mut out.by_qacc[first * m.nv..(first + dim) * m.nv];
                 let mut by_qacc = Rows { values, columns: m.nv };
                 acc::rows(m, d, i, forces, &out.scratch.subtrees, &mut rows, &mut by_qacc);
-                first = last;
             }
             Stage::Acc => actuator::force_rows(m, d, i, &mut out.scratch, &mut rows),
         }
     }
-    if let Some(forces) = forces.filter(|_| first > 0) {
-        chain_rule(m, d, forces, out);
-    }
-    cut_off(m, d, &mut out.block);
+}
+
+/// Places of a sensor's values in `sensordata`.
+fn values(m: &Model, i: usize) -> std::ops::Range<usize> {
+    m.sensor_adr[i]..m.sensor_adr[i] + m.sensor_dim[i]
 }
 
 /// What several sensors need.
@@ -287,6 +431,8 @@ fn chain_rule<T: Scalar>(
 ) {
     let SensorDeriv { block, by_qacc, columns, by_state, .. } = out;
     let (nv, n) = (m.nv, ncolumns(m));
+    let number: usize = of_acceleration(m).map(|i| m.sensor_dim[i]).sum();
+    let by_qacc = &mut by_qacc[..number * nv];
     let transposed = by_state.is_empty();
     if transposed {
         for gradient in by_qacc.chunks_exact_mut(nv.max(1)) {
@@ -296,7 +442,7 @@ fn chain_rule<T: Scalar>(
         forces.gather(m, columns, by_state);
         tree_ldl::solve_many(m, &d.qLD, &d.qLDiagInv, by_state, n);
     }
-    let rows = of_acceleration(m).flat_map(|i| m.sensor_adr[i]..m.sensor_adr[i] + m.sensor_dim[i]);
+    let rows = of_acceleration(m).flat_map(|i| values(m, i));
     for (row, gradient) in rows.zip(by_qacc.chunks_exact(nv.max(1))) {
         let row = &mut block[row * n..(row + 1) * n];
         if !transposed {

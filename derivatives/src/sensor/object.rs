@@ -23,6 +23,11 @@ impl Subtrees {
         Self { end }
     }
 
+    /// True if `other` is in the subtree of `body`.
+    pub(super) fn contains(&self, body: usize, other: usize) -> bool {
+        (body..self.end[body]).contains(&other)
+    }
+
     /// Degrees of freedom that move some of the subtree of `body`, each with the root of the part that it moves: those
     /// that carry all of the subtree with `body` itself, those within with their own bodies.
     pub(super) fn dofs<'a>(
@@ -80,6 +85,14 @@ impl<T: Scalar> Turn<T> {
         match self {
             Self::About(axis) => axis.cross(&R.column(k)),
             Self::Columns(change) => change.column(k).into_owned(),
+        }
+    }
+
+    /// Displacement δR Rᵀ v of a vector `v` that turns with the frame.
+    pub(super) fn applied(&self, R: &Matrix3<T>, v: &Vector3<T>) -> Vector3<T> {
+        match self {
+            Self::About(axis) => axis.cross(v),
+            Self::Columns(change) => change * R.tr_mul(v),
         }
     }
 

@@ -3,13 +3,14 @@
 use dualstep::math::Quat;
 use dualstep::model::options::disable;
 use dualstep::model::{ObjType, SensorType};
+use dualstep::sensor::projection_focal;
 use dualstep::smooth::jacobian::dof_point_velocity;
 use dualstep::smooth::{object_frame, object_quat};
-use dualstep::{Data, Model, Scalar, scalar};
+use dualstep::{Data, MINVAL, Model, Scalar, scalar};
 use nalgebra::Vector3;
 
 use super::object::{Subtrees, body_of, com_velocity, frame_motion, point_motion, reference_axes};
-use super::{Rows, Scratch, actuator};
+use super::{Rows, Scratch, actuator, range};
 
 /// Adds ∂/∂q (and for kinetic energy ∂/∂v) of position sensor `i`.
 pub(super) fn rows<T: Scalar>(
@@ -37,9 +38,11 @@ pub(super) fn rows<T: Scalar>(
                 rows.add3(k, &com_velocity(m, d, id, (k, part)));
             }
         }
+        S::Rangefinder => range::rows(m, d, i, &s.subtrees, rows),
+        S::CamProjection => projection(m, d, i, &s.subtrees, rows),
         S::EPotential => potential(m, d, rows),
         S::EKinetic => kinetic(m, d, s, rows),
-        // the clock; limits, rays, shapes, projections: they read zero
+        // the clock; limits without rows, what is inside of a site, tactile sensors
         _ => {}
     }
 }
@@ -93,6 +96,35 @@ fn frame_pos<T: Scalar>(m: &Model, d: &Data<T>, i: usize, subtrees: &Subtrees, r
     let arm = object_frame(m, d, object.0, object.1).pos - origin;
     frame_motion(m, d, subtrees, reference, |k, lin, turn| {
         rows.add3(k, &(turn.transposed(&R, &arm) - R.tr_mul(lin)));
+    });
+}
+
+/// Pixel (−f₀ x/z, f₁ y/z) of a site at Rᵀ(p − p_cam) = (x, y, z). In the plane of the camera z stays what it is
+/// replaced by.
+fn projection<T: Scalar>(
+    m: &Model,
+    d: &Data<T>,
+    i: usize,
+    subtrees: &Subtrees,
+    rows: &mut Rows<T>,
+) {
+    let (site, Some(camera)) = (object(m, i), m.sensor_refid[i]) else { return };
+    let R = d.cam_xmat[camera];
+    let arm = d.site_xpos[site.1] - d.cam_xpos[camera];
+    let p = R.tr_mul(&arm);
+    let (depth, turns) = match p.z.re() {
+        z if z.abs() >= MINVAL => (p.z, T::one()),
+        z => (T::lift(MINVAL.copysign(z)), T::zero()),
+    };
+    let [f0, f1] = projection_focal(m, camera).map(|f| T::lift(f) / depth);
+    let mut add = |k: usize, dp: &Vector3<T>| {
+        let by_depth = dp.z * turns / depth;
+        rows.add(0, k, -f0 * (dp.x - p.x * by_depth));
+        rows.add(1, k, f1 * (dp.y - p.y * by_depth));
+    };
+    frame_motion(m, d, subtrees, site, |k, lin, _| add(k, &R.tr_mul(lin)));
+    frame_motion(m, d, subtrees, (ObjType::Camera, camera), |k, lin, turn| {
+        add(k, &(turn.transposed(&R, &arm) - R.tr_mul(lin)));
     });
 }
 

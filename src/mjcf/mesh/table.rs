@@ -70,7 +70,11 @@ impl Table<'_> {
     /// Doubles the buckets at least. In the order of the list, entries whose bucket there is already move to its front.
     fn grow(&mut self, entries: usize) {
         let least = entries.max(2 * self.bucket.len() + 1).max(2);
-        self.bucket = vec![None; (least..2 * least.max(1)).find(|&n| is_prime(n)).unwrap_or(2)];
+        self.bucket =
+            vec![
+                None;
+                (least..2 * least).find(|&n| is_prime(n)).expect("a prime lies between n and 2n")
+            ];
         let mut before = self.head();
         let mut last_place = None;
         while let Some(entry) = self.next[before] {

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use dualstep::mjcf::{load_model, load_model_str};
+use dualstep::solver::SolverStatus;
 use dualstep::{Data, Model};
 use dualstep_derivatives::check::differentiable;
 use dualstep_derivatives::{
@@ -92,7 +93,8 @@ Files:
                  optional, with MuJoCo's shapes; of a trajectory (one row a step) the last row
   --out writes   A B C D state_names ctrl_names sensor_names timestep, the keys of a state; and of each
                  column of [A B] column_origin (method), column_why, column_side, column_kink; the
-                 same of [C D] with sensor_ before. Of a trajectory A B C D have a first axis for the
+                 same of [C D] with sensor_ before; solver_reached,
+                 solver_at_minimum (1 or 0) and solver_gradient. Of a trajectory A B C D have a first axis for the
                  states, and time qpos qvel act ctrl are those of the trajectory
 
 Names: `knee.q` and `knee.v` are position and velocity of joint knee. Joints of several degrees of
@@ -334,6 +336,9 @@ fn print(
     if let Some(smoothed) = &results.smoothed {
         row(out, "smoothed", smoothed.clone())?;
     }
+    if t.solver.status != SolverStatus::Unconstrained {
+        row(out, "constraints", t.solver.to_string())?;
+    }
     row(out, "took", style::duration(*seconds))?;
     // the check: methods that share little or no derivative code
     let mut title = "checked by";
@@ -348,6 +353,7 @@ fn print(
         row(out, title, text)?;
         title = "";
     }
+    print_unsolved(t, out)?;
     print_one_sided(m, t, out)?;
     print_analysis(arguments, m, results, out)?;
     if arguments.matrices || (nx <= 8 && nu <= 4) {
@@ -367,6 +373,18 @@ fn print_origins(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
     for (name, count) in origins(t) {
         writeln!(out, "  {DIM}{title:<17}{DIM:#} {name} {DIM}({count} columns){DIM:#}")?;
         title = "";
+    }
+    Ok(())
+}
+
+/// Warnings where a step, or the derivative itself, is not that of the minimum of the constraint solver.
+fn print_unsolved(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
+    if !t.solver.at_minimum {
+        let what = "the minimum of the constraints was not reached: derivatives are off";
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {what}")?;
+    } else if !t.solver.reached {
+        let what = "the constraint solver stops short of the minimum that is differentiated: raise `iterations`";
+        writeln!(out, "  {YELLOW}!{YELLOW:#} {what}")?;
     }
     Ok(())
 }
@@ -526,6 +544,13 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
         "seconds": results.seconds,
         "checks": checks,
         "one_sided": one_sided,
+        "solver": {
+            "status": t.solver.status.to_string(),
+            "iterations": t.solver.niter,
+            "gradient": t.solver.gradient,
+            "reached": t.solver.reached,
+            "at_minimum": t.solver.at_minimum,
+        },
         "left_out": m.unsupported,
         "smoothed": results.smoothed,
         "eigenvalues": eigenvalues,

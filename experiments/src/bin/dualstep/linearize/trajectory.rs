@@ -52,6 +52,7 @@ pub(super) fn run(
             "seconds": seconds,
             "left_out": m.unsupported,
             "spectral_radius": radii,
+            "solver_reached": transitions.iter().map(|t| t.solver.reached).collect::<Vec<_>>(),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         return Ok(Exit::Success);
@@ -122,6 +123,17 @@ fn print(
             style::number(time[k])
         )?;
         print_one_sided(m, &transitions[k], out)?;
+    }
+    let unsolved: Vec<usize> = (0..rows).filter(|k| !transitions[*k].solver.reached).collect();
+    if let Some(&k) = unsolved.first() {
+        writeln!(
+            out,
+            "  {YELLOW}!{YELLOW:#} at {} of {rows} states the constraint solver stops short of its minimum; the first at {} s: \
+             {}",
+            unsolved.len(),
+            style::number(time[k]),
+            transitions[k].solver
+        )?;
     }
     if let Some(path) = &arguments.out {
         row(out, "written", format!("{GREEN}{}{GREEN:#}", path.display()))?;
