@@ -210,6 +210,7 @@ pub fn mjd_transition_randomized(
         shift: total.value.iter().take(ndx(m)).map(|x| x / total.count).collect(),
         transition: names,
     };
+    result.transition.solver = total.solver;
     write(m, config, &estimate, &mut result);
     Ok(result)
 }

@@ -9,7 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::{Order, Sums, step_error};
 use crate::columns::ncolumns;
-use crate::matrices::{Transition, TransitionError};
+use crate::matrices::{Solve, Transition, TransitionError};
 use crate::quat::{right_jacobian, right_jacobian_inverse};
 use crate::tangent::{State, ndx};
 use crate::transition::{DerivativeConfig, TransitionWorkspace, mjd_transition_into};
@@ -107,11 +107,15 @@ impl Worker {
         sums.add_value(&self.value);
         match &mut self.linear {
             Some((_, transition, rows)) => {
+                sums.solver = sums.solver.worse(transition.solver);
                 gather(m, transition, rows);
                 chart(m, &self.noise, &self.value, rows);
                 sums.add_matrix(rows);
             }
-            None => sums.add_normal(&self.value, &self.z),
+            None => {
+                sums.solver = sums.solver.worse(Solve::of(m, &self.d));
+                sums.add_normal(&self.value, &self.z);
+            }
         }
         Ok(())
     }

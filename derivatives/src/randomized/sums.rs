@@ -5,11 +5,14 @@ use nalgebra::DMatrix;
 
 use super::{Estimate, Order};
 use crate::columns::ncolumns;
+use crate::matrices::Solve;
 use crate::tangent::ndx;
 
 /// Sums over some samples. Rows are the state tangent and the sensors (ny = nx + ns), columns those of [A B] (n).
 pub(super) struct Sums {
     pub(super) count: f64,
+    /// Of the samples' solves, the worst.
+    pub(super) solver: Solve,
     /// Of values (ny).
     pub(super) value: Vec<f64>,
     /// Of squares of values (ny).
@@ -28,6 +31,7 @@ impl Sums {
         let second = if order == Order::First { ny } else { n };
         Self {
             count: 0.0,
+            solver: Solve::default(),
             value: vec![0.0; ny],
             square: vec![0.0; ny],
             matrix: vec![0.0; ny * n],
@@ -67,6 +71,7 @@ impl Sums {
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.count += other.count;
+        self.solver = self.solver.worse(other.solver);
         let pairs = [
             (&mut self.value, &other.value),
             (&mut self.square, &other.square),
