@@ -105,17 +105,14 @@ impl Worker {
             *value = x - x0;
         }
         sums.add_value(&self.value);
-        match &mut self.linear {
-            Some((_, transition, rows)) => {
-                sums.solver = sums.solver.worse(transition.solver);
-                gather(m, transition, rows);
-                chart(m, &self.noise, &self.value, rows);
-                sums.add_matrix(rows);
-            }
-            None => {
-                sums.solver = sums.solver.worse(Solve::of(m, &self.d));
-                sums.add_normal(&self.value, &self.z);
-            }
+        if let Some((_, transition, rows)) = &mut self.linear {
+            sums.solver = sums.solver.worse(transition.solver);
+            gather(m, transition, rows);
+            chart(m, &self.noise, &self.value, rows);
+            sums.add_matrix(rows);
+        } else {
+            sums.solver = sums.solver.worse(Solve::of(m, &self.d));
+            sums.add_normal(&self.value, &self.z);
         }
         Ok(())
     }
