@@ -92,6 +92,7 @@
 //! | [`forward`](mod@forward) | the pipeline: lists of calls |
 //! | [`inverse`](mod@inverse) | forces that produce a given acceleration |
 //! | [`set_const`](mod@set_const) | constants of the model that are results of the pipeline |
+//! | [`softening`] | contacts that begin before touch or last longer, and which of a model begin abruptly |
 //! | [`mjcf`] | MJCF files to models, with errors that say where |
 //! | [`design`] | why it is as it is: one page a question |
 //!
@@ -115,6 +116,7 @@ pub mod integrate;
 pub mod forward;
 pub mod inverse;
 pub mod set_const;
+pub mod softening;
 pub mod mjcf;
 
 pub mod design;
@@ -123,6 +125,7 @@ pub use data::Data;
 pub use forward::{forward, step};
 pub use model::Model;
 pub use scalar::Scalar;
+pub use softening::Softening;
 pub use status::{FactorError, StepError};
 
 /// Smallest denominator and norm that count as non-zero (`mjMINVAL`).

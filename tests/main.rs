@@ -15,6 +15,7 @@ mod order;
 mod rollout;
 mod scalars;
 mod sensors;
+mod smoothing;
 mod solver;
 mod support;
 mod tidy;

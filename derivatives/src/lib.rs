@@ -6,11 +6,13 @@
 //! | [`mjd_transition_hybrid`] | positions by differences, velocities and inputs by equations | one or two steps a position column | to check one half against the other |
 //! | [`mjd_transition_analytic`] | the equations, for every integrator | one forward pass and tree recursions | in controllers |
 //! | [`mjd_transition_dual`] | the step on dual numbers, exact to rounding | one dual step for 8 columns | as the oracle |
+//! | [`mjd_transition_randomized`] | the step smoothed by noise: averages over samples, seeded | a step, or a linearization, for each sample | where contacts come and go |
 //! | [`mjd_transition`] | by any of these; `Auto`: closed form where it covers the model, dual numbers elsewhere | | by default |
 //!
 //! [`Transition`] holds the matrices, the names of rows and columns, and says of each column where it comes from
 //! and whether the state is at a kink. [`linearize_trajectory`] linearizes all
 //! states of a trajectory in parallel.
+//! [`DerivativeConfig::softening`] softens contacts for the linearization alone ([`dualstep::design::smoothing`]).
 //! The state tangent is in [`tangent`]; [`check`] compares linearizations; [`mod@rollout`] differentiates many steps as a
 //! whole: gradients of a cost, sensitivities, growth of perturbations.
 //!
@@ -51,6 +53,7 @@ pub mod analytic;
 
 pub mod transition;
 pub mod trajectory;
+pub mod randomized;
 pub mod check;
 pub mod rollout;
 
@@ -67,6 +70,9 @@ pub use matrices::{
     Column, Feature, Kink, Origin, Reason, Side, Solve, Transition, TransitionError,
 };
 pub use quat::{mjd_integrate_pos, mjd_quat_integrate, mjd_sub_quat};
+pub use randomized::{
+    Order, Randomized, RandomizedConfig, RandomizedError, Sigma, mjd_transition_randomized,
+};
 pub use rollout::{
     RolloutConfig, RolloutError, RolloutGradient, RolloutWorkspace, rollout_gradient,
 };

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
+use dualstep::softening::SofteningError;
 use dualstep::solver::SolverStatus;
-use dualstep::{Data, Model, Scalar, StepError};
+use dualstep::{Data, Model, Scalar, Softening, StepError};
 use ndarray::{Array2, arr0};
 use ndarray_npy::{NpzWriter, WriteNpzError};
 use thiserror::Error;
@@ -38,6 +39,8 @@ pub struct Transition {
     pub columns: Vec<Column>,
     /// Where each column of C, then each of D, comes from (2nv+na + nu).
     pub sensor_columns: Vec<Column>,
+    /// By how much contacts were softened for it: not at all, if it is the derivative of the step.
+    pub softening: Softening,
     /// How the constraint solver ended at the state.
     pub solver: Solve,
 }
@@ -119,6 +122,8 @@ pub enum Origin {
     Dual,
     /// Finite differences of steps.
     Fd,
+    /// An average over samples around the state.
+    Sampled,
     /// None: the column was not asked for and is zero.
     Skipped,
 }
@@ -274,6 +279,7 @@ impl fmt::Display for Origin {
             Self::Analytic => "analytic",
             Self::Dual => "dual",
             Self::Fd => "fd",
+            Self::Sampled => "sampled",
             Self::Skipped => "skipped",
         })
     }
@@ -364,6 +370,7 @@ impl Transition {
             sensor_names: sensor_names(m),
             columns: vec![Column::SKIPPED; nx + nu],
             sensor_columns: vec![Column::SKIPPED; nx + nu],
+            softening: Softening::default(),
             solver: Solve::default(),
         }
     }
@@ -476,6 +483,9 @@ pub enum TransitionError {
     /// The nudge is not a positive number.
     #[error("the finite-difference step must be positive and finite, found {0}")]
     Eps(f64),
+    /// Contacts cannot be softened like that.
+    #[error("softening of contacts: {0}")]
+    Softening(#[source] SofteningError),
     /// A column that the linearization does not have.
     #[error("there is no column {column}: [A B] has {count}")]
     Column {

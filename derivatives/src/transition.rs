@@ -2,7 +2,7 @@
 
 use dualstep::constraint::may_have_rows;
 use dualstep::model::Integrator;
-use dualstep::{Data, Model};
+use dualstep::{Data, Model, Softening};
 
 use crate::analytic::{AnalyticWorkspace, linearize};
 use crate::columns::{Wanted, ncolumns, selection};
@@ -41,12 +41,18 @@ pub struct DerivativeConfig {
     pub sensors: bool,
     /// Threads of one linearization; 0: as many as the rayon pool has. The result is the same for any number.
     pub threads: usize,
+    /// Soften contacts for the linearization alone: A, B, C and D are the exact derivatives, at the same state, of a step
+    /// of the model with these contacts, while the model itself steps as it does. Off by default.
+    ///
+    /// See [`dualstep::design::smoothing`].
+    pub softening: Softening,
 }
 
 impl Default for DerivativeConfig {
     fn default() -> Self {
-        let (method, fd) = (Method::default(), FdConfig::default());
-        Self { method, fd, columns: None, sensors: true, threads: 0 }
+        let (method, fd, softening) =
+            (Method::default(), FdConfig::default(), Softening::default());
+        Self { method, fd, columns: None, sensors: true, threads: 0, softening }
     }
 }
 
@@ -101,6 +107,9 @@ impl Plan {
 /// Allocates all that a linearization needs.
 #[derive(Debug)]
 pub struct TransitionWorkspace {
+    /// The model with softened contacts, if that is what is differentiated.
+    softened: Option<Box<Model>>,
+    softening: Softening,
     /// Whether there are columns of A and B, and of C and D, that no method writes.
     leaves_out: [bool; 2],
     fd: Option<(FdConfig, FdWorkspace)>,
@@ -114,8 +123,10 @@ impl TransitionWorkspace {
     /// A workspace for the model and the configuration.
     ///
     /// # Errors
-    /// If the configuration names columns that the model does not have.
+    /// If the configuration names columns that the model does not have, or softens contacts by what is no number.
     pub fn new(m: &Model, config: &DerivativeConfig) -> Result<Self, TransitionError> {
+        let softened = softened(m, &config.softening)?.map(Box::new);
+        let m = softened.as_deref().unwrap_or(m);
         let Plan { fd, analytic, dual, fallback } = Plan::new(m, config)?;
         let some = selection(m, config.columns.as_deref())?.len() < ncolumns(m);
         let threads = match config.threads {
@@ -126,7 +137,9 @@ impl TransitionWorkspace {
         let analytic = analytic.filter(|(wanted, _)| !wanted.is_empty());
         let dual = dual.filter(|(wanted, _)| !wanted.is_empty());
         let fallback = fallback.filter(|wanted| !wanted.is_empty());
-        Ok(Self {
+        let workspace = Self {
+            softened: None,
+            softening: config.softening,
             leaves_out: [some, some || !config.sensors],
             fd: fd.map(|(wanted, why)| (config.fd, FdWorkspace::of(m, wanted, why, threads))),
             analytic: analytic.map(|(wanted, why)| AnalyticWorkspace::of(m, wanted, why)),
@@ -135,8 +148,22 @@ impl TransitionWorkspace {
                 [wanted.clone(), Wanted { state: false, ..wanted }]
                     .map(|wanted| DualWorkspace::of(m, wanted, Reason::Covered))
             }),
-        })
+        };
+        Ok(Self { softened, ..workspace })
     }
+}
+
+/// The model with softened contacts; none if nothing is softened.
+///
+/// # Errors
+/// If a number of the softening is negative or not finite.
+pub(crate) fn softened(m: &Model, softening: &Softening) -> Result<Option<Model>, TransitionError> {
+    if softening.is_none() {
+        return Ok(None);
+    }
+    let mut softened = m.clone();
+    softening.apply(&mut softened).map_err(TransitionError::Softening)?;
+    Ok(Some(softened))
 }
 
 /// A, B, C and D of one step at the state of `d`, which stays as it is.
@@ -171,6 +198,8 @@ pub fn mjd_transition_into(
     workspace: &mut TransitionWorkspace,
     transition: &mut Transition,
 ) -> Result<(), TransitionError> {
+    let m = workspace.softened.as_deref().unwrap_or(m);
+    transition.softening = workspace.softening;
     let [state, sensors] = workspace.leaves_out;
     if state {
         transition.clear_state();

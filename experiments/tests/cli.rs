@@ -133,6 +133,43 @@ fn linearize_takes_whole_trajectories() {
     assert!(out.contains("\"knots\""), "{out}");
 }
 
+const NEAR: &str = r#"<mujoco model="ball"><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+  <body pos="0 0 .104"><joint name="z" type="slide" axis="0 0 1"/><geom name="ball" size=".1"/></body>
+</worldbody></mujoco>"#;
+
+// the force on a ball 4 mm above the floor, which falls: none, from a distance, or in the linearization alone
+#[test]
+fn contacts_can_be_smoothed() {
+    let cli = Cli::new("smoothing");
+    cli.write("ball.xml", NEAR);
+    let slope = |more: &[&str]| {
+        let (code, out, err) = cli.run(&[&["linearize", "ball.xml", "--json"], more].concat());
+        assert_eq!(code, 0, "{err}");
+        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let smoothed = value["smoothed"].as_str().unwrap_or_default().to_owned();
+        (value["A"][1][1].as_f64().unwrap(), smoothed)
+    };
+    assert_eq!(slope(&[]), (1.0, String::new()));
+    let (from_distance, exact) = slope(&["--contact-distance", "0.01"]);
+    assert!(from_distance < 0.99 && exact.is_empty(), "{from_distance} {exact}");
+    let (softened, other) = slope(&["--soften-distance", "0.01"]);
+    assert_eq!(softened, from_distance);
+    assert!(other.contains("0.01 m"), "{other}");
+    let (averaged, mean) = slope(&["--samples", "50", "--sigma", "0.004", "--seed", "3"]);
+    assert!(averaged < 1.0 && mean.contains("50 samples"), "{averaged} {mean}");
+    assert_eq!(cli.run(&["linearize", "ball.xml", "--sigma", "0.1"]).0, 2);
+    let zeroth = ["--samples", "3", "--order", "zeroth"];
+    let (code, _, err) = cli.run(&[&["linearize", "ball.xml"], &zeroth[..]].concat());
+    assert_eq!(code, 1);
+    assert!(err.contains("4 samples are needed at least"), "{err}");
+
+    // the onset of the model's own contacts is worth a warning, unless they begin softly
+    let validate =
+        |more: &[&str]| cli.run(&[&["validate", "ball.xml", "--states", "1"], more].concat()).1;
+    assert!(validate(&[]).contains("solimp[0] of `floor` and `ball` is 0.900"));
+    assert!(!validate(&["--contact-distance", "0.01"]).contains("solimp"));
+}
+
 #[test]
 fn linearize_needs_no_model() {
     let cli = Cli::new("humanoid");

@@ -8,7 +8,7 @@ use dualstep_validation::random_tree::random_state;
 use serde::Deserialize;
 
 use super::trees::Tree;
-use super::{Claim, Paper, Reproduction};
+use super::{Claim, Reproduction};
 use crate::config::{Config, Count, Positive};
 use crate::findings::{Findings, Table};
 use crate::fit::{line, order};
@@ -16,18 +16,14 @@ use crate::plot::{Axis, Chart, Curve, Figure};
 use crate::stopwatch::{Task, times};
 use crate::studies::StudyError;
 
-/// The paper.
-pub const PAPER: Paper = Paper {
-    slug: "2008-featherstone-rbda",
-    citation: "R. Featherstone: Rigid Body Dynamics Algorithms. Springer 2008, ch. 5 and 6; and: Efficient \
+paper!(
+    "2008-featherstone-rbda",
+    "R. Featherstone: Rigid Body Dynamics Algorithms. Springer 2008, ch. 5 and 6; and: Efficient \
                Factorization of the Joint-Space Inertia Matrix for Branched Kinematic Trees. International Journal \
                of Robotics Research 24(6), 2005.",
-    claim: "Branches make the inertia matrix of a kinematic tree sparse, its factor keeps the sparsity, and on a \
-            humanoid that more than halves the time of forward dynamics against a chain of the same size.",
-    config: include_str!("config.toml"),
-    expected: include_str!("expected.csv"),
-    run,
-};
+    "Branches make the inertia matrix of a kinematic tree sparse, its factor keeps the sparsity, and on a \
+            humanoid that more than halves the time of forward dynamics against a chain of the same size."
+);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -12,24 +12,20 @@ use dualstep::{Data, Model, Scalar, step};
 use num_dual::{Dual2_64, Dual64};
 use serde::Deserialize;
 
-use super::{Claim, Paper, Reproduction};
+use super::{Claim, Reproduction};
 use crate::config::{Config, Count, Positive};
 use crate::findings::{Findings, Table};
 use crate::plot::{Axis, Chart, Curve as Plot, Figure, Mark};
 use crate::studies::StudyError;
 use curves::Curve;
 
-/// The paper.
-pub const PAPER: Paper = Paper {
-    slug: "2013-millard-muscle",
-    citation: "M. Millard, T. Uchida, A. Seth, S. L. Delp: Flexing Computational Muscle: Modeling and Simulation of \
+paper!(
+    "2013-millard-muscle",
+    "M. Millard, T. Uchida, A. Seth, S. L. Delp: Flexing Computational Muscle: Modeling and Simulation of \
                Musculotendon Dynamics. Journal of Biomechanical Engineering 135(2), 021005, 2013.",
-    claim: "Muscles with smooth curves and a damped fibre can be simulated with an elastic tendon at any activation, \
-            and where the tendon is short a rigid one gives the same forces.",
-    config: include_str!("config.toml"),
-    expected: include_str!("expected.csv"),
-    run,
-};
+    "Muscles with smooth curves and a damped fibre can be simulated with an elastic tendon at any activation, \
+            and where the tendon is short a rigid one gives the same forces."
+);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -15,7 +15,7 @@ use dualstep::{Data, Model, forward, step};
 use dualstep_validation::random_tree::Random;
 use serde::Deserialize;
 
-use super::{Claim, Paper, Reproduction};
+use super::{Claim, Reproduction};
 use crate::config::{Config, Count, Positive};
 use crate::findings::{Findings, Table};
 use crate::fit::order;
@@ -23,17 +23,13 @@ use crate::plot::{Axis, Chart, Curve, Figure, Mark};
 use crate::stopwatch::{Task, times};
 use crate::studies::{StudyError, models};
 
-/// The paper.
-pub const PAPER: Paper = Paper {
-    slug: "2014-todorov-convex-contact",
-    citation: "E. Todorov: Convex and analytically-invertible dynamics with contacts and constraints: Theory and \
+paper!(
+    "2014-todorov-convex-contact",
+    "E. Todorov: Convex and analytically-invertible dynamics with contacts and constraints: Theory and \
                implementation in MuJoCo. IEEE International Conference on Robotics and Automation 2014.",
-    claim: "Softened constraints make forward dynamics a convex problem with one solution, whose inverse is analytic and \
-            an order of magnitude faster; a 27-dof humanoid with 10 contacts takes 0.1 ms, and steps of 10 ms are stable.",
-    config: include_str!("config.toml"),
-    expected: include_str!("expected.csv"),
-    run,
-};
+    "Softened constraints make forward dynamics a convex problem with one solution, whose inverse is analytic and \
+            an order of magnitude faster; a 27-dof humanoid with 10 contacts takes 0.1 ms, and steps of 10 ms are stable."
+);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -15,24 +15,20 @@ use dualstep_validation::random_tree::random_state;
 use serde::Deserialize;
 
 use super::trees::Tree;
-use super::{Claim, Paper, Reproduction};
+use super::{Claim, Reproduction};
 use crate::config::{Config, Count, Positive};
 use crate::findings::{Findings, Table};
 use crate::plot::{Axis, Chart, Curve, Figure, Mark};
 use crate::stopwatch::{Task, times};
 use crate::studies::{StudyError, models};
 
-/// The paper.
-pub const PAPER: Paper = Paper {
-    slug: "2018-carpentier-analytical-derivatives",
-    citation: "J. Carpentier, N. Mansard: Analytical Derivatives of Rigid Body Dynamics Algorithms. \
+paper!(
+    "2018-carpentier-analytical-derivatives",
+    "J. Carpentier, N. Mansard: Analytical Derivatives of Rigid Body Dynamics Algorithms. \
                Robotics: Science and Systems 2018.",
-    claim: "Closed forms give the derivatives of inverse and forward dynamics in 3 µs for an arm to 17 µs for a \
-            humanoid, faster than finite differences and automatic differentiation.",
-    config: include_str!("config.toml"),
-    expected: include_str!("expected.csv"),
-    run,
-};
+    "Closed forms give the derivatives of inverse and forward dynamics in 3 µs for an arm to 17 µs for a \
+            humanoid, faster than finite differences and automatic differentiation."
+);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

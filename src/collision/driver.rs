@@ -1,6 +1,6 @@
 //! All contacts of a configuration, in MuJoCo's order.
 
-use super::broad::{BroadPhase, broad_phase};
+use super::broad::{BroadPhase, broad_phase, keep_body_pair};
 use super::contact::{Contact, ContactParams, Touch, margin_gap};
 use super::narrow::{MAX_TOUCHES, Narrow, has_collider};
 use crate::data::Data;
@@ -150,6 +150,38 @@ fn find_candidates<T: Scalar>(
     }
 }
 
+/// Pairs of geoms that can touch in some configuration, ordered by type, and the explicit pair that each comes from: what
+/// passes all filters but those of distance. Empty if contacts are disabled.
+///
+/// Source: as [`collision`].
+pub fn touchable_pairs(m: &Model) -> Vec<([usize; 2], Option<usize>)> {
+    let mut found = Vec::new();
+    if m.opt.disabled(disable::CONSTRAINT) || m.opt.disabled(disable::CONTACT) {
+        return found;
+    }
+    let named: Vec<[usize; 2]> =
+        (0..m.npair).map(|p| by_type(m, m.pair_geom1[p], m.pair_geom2[p])).collect();
+    let collides = |[g1, g2]: [usize; 2]| {
+        has_collider(m.geom_type[g1], m.geom_type[g2]) && !(is_flat(m, g1) && is_flat(m, g2))
+    };
+    let explicit = named.iter().enumerate().map(|(p, geom)| (*geom, Some(p)));
+    found.extend(explicit.filter(|(geom, _)| collides(*geom)));
+    for (b1, b2) in (0..m.nbody).flat_map(|a| (a + 1..m.nbody).map(move |b| (a, b))) {
+        let excluded = |s: &i32| signature_of(*s) == (b1 << 16) + b2;
+        if !keep_body_pair(m, b1, b2) || m.exclude_signature.iter().any(excluded) {
+            continue;
+        }
+        for (g1, g2) in geoms(m, b1).flat_map(|g1| geoms(m, b2).map(move |g2| (g1, g2))) {
+            let geom = by_type(m, g1, g2);
+            let named = named.contains(&geom) || named.contains(&[geom[1], geom[0]]);
+            if bits_match(m, g1, g2) && collides(geom) && !named {
+                found.push((geom, None));
+            }
+        }
+    }
+    found
+}
+
 /// Signatures are sums of body numbers, never negative.
 fn signature_of(signature: i32) -> usize {
     usize::try_from(signature).unwrap_or(0)
@@ -181,6 +213,11 @@ fn bits_match(m: &Model, g1: usize, g2: usize) -> bool {
         || m.geom_contype[g2] & m.geom_conaffinity[g1] != 0
 }
 
+/// True for planes and height fields, which do not collide with each other.
+fn is_flat(m: &Model, g: usize) -> bool {
+    matches!(m.geom_type[g], GeomType::Plane | GeomType::Hfield)
+}
+
 /// Filter of bounding spheres, or of a bounding sphere and a plane. Two planes, and a plane and a height
 /// field, never collide.
 fn is_near<T: Scalar>(
@@ -195,8 +232,7 @@ fn is_near<T: Scalar>(
     let [g1, g2] = by_type(m, geom[0], geom[1]);
     let (r1, r2) = (m.geom_rbound[g1], m.geom_rbound[g2]);
     let offset = (d.geom_xpos[g2] - d.geom_xpos[g1]).map(Scalar::re);
-    let flat = |g: usize| matches!(m.geom_type[g], GeomType::Plane | GeomType::Hfield);
-    if flat(g1) && flat(g2) {
+    if is_flat(m, g1) && is_flat(m, g2) {
         false
     } else if m.geom_type[g1] == GeomType::Plane {
         offset.dot(&d.geom_xmat[g1].column(2).map(Scalar::re)) <= margin + gap + r2

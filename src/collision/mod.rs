@@ -22,6 +22,6 @@ mod primitive;
 
 pub use contact::{Contact, ContactParams, Exclude, MINMU, Touch, make_frame, margin_gap};
 pub use distance::{Separation, geom_distance, has_distance};
-pub use driver::{Collision, collision, collision_within};
+pub use driver::{Collision, collision, collision_within, touchable_pairs};
 pub use narrow::has_collider;
 pub use pair::PairCollider;

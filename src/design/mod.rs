@@ -23,3 +23,6 @@ pub mod contact {}
 
 #[doc = include_str!("008-rollout-sensitivities.md")]
 pub mod rollout_sensitivities {}
+
+#[doc = include_str!("009-smoothing.md")]
+pub mod smoothing {}

@@ -3,12 +3,34 @@
 //! The folder of a paper, `papers/<year>-<author>-<slug>/`, holds what it says, our symbols for theirs, the
 //! experiment and its configuration, and what a run gave. `dualstep paper <slug>` runs it.
 
+/// The constant `PAPER` of a folder, from what is told apart: its name, who, when and where, and the claim.
+macro_rules! paper {
+    ($slug:literal, $citation:literal, $claim:literal) => {
+        /// The paper.
+        pub const PAPER: super::Paper = super::Paper {
+            slug: $slug,
+            citation: $citation,
+            claim: $claim,
+            config: include_str!("config.toml"),
+            expected: include_str!("expected.csv"),
+            run,
+        };
+    };
+}
+
 #[path = "../../../papers/2018-carpentier-analytical-derivatives/repro.rs"]
 pub mod carpentier_2018;
 #[path = "../../../papers/2008-featherstone-rbda/repro.rs"]
 pub mod featherstone_2008;
+#[path = "../../../papers/2024-lelidec-differentiable-simulation/repro.rs"]
+pub mod lelidec_2024;
 #[path = "../../../papers/2013-millard-muscle/repro.rs"]
 pub mod millard_2013;
+#[path = "../../../papers/2025-paulus-soft-gradients/repro.rs"]
+pub mod paulus_2025;
+pub mod rollout;
+#[path = "../../../papers/2022-suh-policy-gradients/repro.rs"]
+pub mod suh_2022;
 #[path = "../../../papers/2014-todorov-convex-contact/repro.rs"]
 pub mod todorov_2014;
 pub mod trees;
@@ -38,8 +60,15 @@ pub struct Paper {
 }
 
 /// All papers.
-pub const PAPERS: [Paper; 4] =
-    [featherstone_2008::PAPER, millard_2013::PAPER, todorov_2014::PAPER, carpentier_2018::PAPER];
+pub const PAPERS: [Paper; 7] = [
+    featherstone_2008::PAPER,
+    millard_2013::PAPER,
+    todorov_2014::PAPER,
+    carpentier_2018::PAPER,
+    suh_2022::PAPER,
+    lelidec_2024::PAPER,
+    paulus_2025::PAPER,
+];
 
 /// The paper of that name.
 pub fn find(slug: &str) -> Option<&'static Paper> {

@@ -3,11 +3,14 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use dualstep::Model;
 use dualstep::mjcf::load_model_str;
+use dualstep::{Data, Model, forward};
 use dualstep_validation::random_tree::Random;
 
 use crate::studies::StudyError;
+
+/// Radius of the ball at a tip \[m\].
+const TIP: f64 = 0.03;
 
 /// A tree of bodies, each on a hinge about an axis in general position; the first one on a free joint if the
 /// tree floats.
@@ -62,21 +65,50 @@ impl Tree {
         self.parents.len() + if self.floating { 5 } else { 0 }
     }
 
-    /// The model: offsets, axes and inertias are random, but the same for the same seed.
+    /// The model: offsets, axes and inertias are random, but the same for the same seed. Without constraints.
     ///
     /// # Errors
     /// None for a tree whose parents are smaller than their children.
     pub fn model(&self, seed: u64) -> Result<Model, StudyError> {
-        let mut random = Random::new(seed);
-        let mut text =
-            "<mujoco><compiler angle=\"radian\"/><option><flag constraint=\"disable\"/></option>\
-                        <worldbody>"
-                .to_owned();
-        for root in self.children(None) {
-            self.write(root, &mut random, &mut text);
+        let option = "<option><flag constraint=\"disable\"/></option>";
+        Ok(load_model_str(&self.text(seed, option, "", ""), "tree.xml", Path::new("."))?)
+    }
+
+    /// The same with constraints, and a ball at each tip that presses, by a millimeter, on a box of its own in the world.
+    ///
+    /// # Errors
+    /// None for a tree whose parents are smaller than their children.
+    pub fn touching(&self, seed: u64) -> Result<Model, StudyError> {
+        let load = |boxes: &str, pairs: &str| {
+            load_model_str(&self.text(seed, "", boxes, pairs), "tree.xml", Path::new("."))
+        };
+        let free = load("", "")?;
+        let mut d = Data::<f64>::new(&free);
+        forward(&free, &mut d)?;
+        let (mut boxes, mut pairs) = (String::new(), String::new());
+        for (name, at) in free.names.geom.iter().zip(&d.geom_xpos) {
+            let [x, y, z] = [at.x, at.y, at.z - TIP - 0.05 + 0.001];
+            // writing to a string cannot fail
+            let _ = write!(
+                boxes,
+                "<geom name=\"under {name}\" type=\"box\" size=\".2 .2 .05\" pos=\"{x} {y} {z}\" \
+                 contype=\"0\" conaffinity=\"0\"/>"
+            );
+            let _ = write!(pairs, "<pair geom1=\"{name}\" geom2=\"under {name}\"/>");
         }
-        text.push_str("</worldbody></mujoco>");
-        Ok(load_model_str(&text, "tree.xml", Path::new("."))?)
+        Ok(load(&boxes, &pairs)?)
+    }
+
+    fn text(&self, seed: u64, option: &str, world: &str, pairs: &str) -> String {
+        let mut random = Random::new(seed);
+        let mut bodies = String::new();
+        for root in self.children(None) {
+            self.write(root, &mut random, &mut bodies);
+        }
+        format!(
+            "<mujoco><compiler angle=\"radian\"/>{option}<worldbody>{world}{bodies}</worldbody>\
+             <contact>{pairs}</contact></mujoco>"
+        )
     }
 
     fn children(&self, of: Option<usize>) -> impl Iterator<Item = usize> {
@@ -104,6 +136,12 @@ impl Tree {
             mass * (z + x),
             mass * (x + y),
         );
+        if self.children(Some(body)).next().is_none() {
+            let _ = write!(
+                text,
+                "<geom name=\"tip {body}\" size=\"{TIP}\" contype=\"0\" conaffinity=\"0\"/>"
+            );
+        }
         for child in self.children(Some(body)) {
             self.write(child, random, text);
         }
@@ -121,6 +159,12 @@ mod tests {
             let m = tree.model(1).unwrap();
             assert_eq!((m.nv, m.nbody), (tree.nv(), tree.parents.len() + 1));
         }
+        // arms, legs and head press on what is under them
+        let m = Tree::humanoid(2, 7).touching(1).unwrap();
+        let mut d = Data::<f64>::new(&m);
+        forward(&m, &mut d).unwrap();
+        assert_eq!((d.contact.len(), m.npair), (5, 5));
+        assert!(d.contact.iter().all(|c| (c.dist + 0.001).abs() < 1e-12));
         assert_eq!(Tree::humanoid(2, 7).nv(), 36);
         assert_eq!(Tree::spider(7, 3).parents[1..], [0, 1, 2, 0, 4, 5].map(Some));
         assert_eq!(Tree::binary(4).parents, [None, Some(0), Some(0), Some(1)]);

@@ -51,7 +51,7 @@ fn summary(document: &Document, title: &str) -> Markup {
             }
         }
         @for model in &document.models {
-            @for sentence in &model.left_out {
+            @for sentence in model.notes() {
                 p.warning { strong { (model.report.name) ": " } (sentence) }
             }
         }
@@ -103,7 +103,7 @@ fn section(k: usize, subject: &Subject) -> Result<Markup, PlotError> {
     Ok(html! {
         section.page id={ "model-" (k) } {
             h2 { (report.name) " " span class={ "tag " (class(verdict)) } { (verdict) } }
-            @for sentence in &subject.left_out { p.warning { (sentence) } }
+            @for sentence in subject.notes() { p.warning { (sentence) } }
             (table(&tables::identity(subject), "facts"))
             @for (k, (case, figures)) in full.iter().enumerate() {
                 (table(&tables::overview(case), "wide"))

@@ -18,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use dualstep::Model;
+use dualstep::softening::onset_warning;
 use dualstep_validation::derivatives::{
     Compared, Coverage, ModelReport, State, ValidateOptions, Verdict, validate,
 };
@@ -94,6 +95,8 @@ pub struct Subject {
     pub model_sha256: String,
     /// What the model has and the simulation leaves out.
     pub left_out: Vec<String>,
+    /// What of the model makes derivatives say less than they could.
+    pub warnings: Vec<String>,
     /// What was found.
     pub report: ModelReport,
     /// Times of all methods.
@@ -110,6 +113,11 @@ pub struct NotLoaded {
 }
 
 impl Subject {
+    /// What the simulation leaves out, and warnings.
+    pub fn notes(&self) -> impl Iterator<Item = &String> {
+        self.left_out.iter().chain(&self.warnings)
+    }
+
     /// Validates a model and times the methods on it. `progress` is called as by [`validate`].
     pub fn new(
         source: String,
@@ -125,6 +133,7 @@ impl Subject {
             file_sha256: hex(Sha256::new().chain_update(file)),
             model_sha256: model_hash(m),
             left_out: m.unsupported.clone(),
+            warnings: onset_warning(m).into_iter().collect(),
             report,
             timings: timings(m, options.seed),
         }

@@ -235,7 +235,7 @@ pub(super) fn identity(subject: &Subject) -> Table {
         ("step", format!("{} s, {own}", r.timestep)),
         ("states", r.states.join("; ")),
     ];
-    for sentence in &subject.left_out {
+    for sentence in subject.notes() {
         rows.push(("left out", sentence.clone()));
     }
     let mut table = Table::new("", &["", ""]);

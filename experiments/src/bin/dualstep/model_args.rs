@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use dualstep::mjcf::load_model;
 use dualstep::model::options::disable;
 use dualstep::model::{FrictionModel, Integrator, LimitModel};
-use dualstep::{Data, Model};
+use dualstep::{Data, Model, Softening};
 
 use crate::failure::Failure;
 
@@ -29,6 +29,9 @@ pub(crate) struct OptionArgs {
     /// What limits and equalities become
     #[arg(long, value_enum, value_name = "MODEL")]
     limits: Option<LimitName>,
+    /// Contacts that push from a distance, with a force that begins at zero: another simulation
+    #[arg(long, value_name = "METERS", value_parser = positive, allow_negative_numbers = true)]
+    contact_distance: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -130,6 +133,10 @@ impl OptionArgs {
         for part in &self.disable {
             m.opt.disableflags |= part.bit();
         }
+        if let Some(distance) = self.contact_distance {
+            let softened = Softening::from_distance(distance).apply(m);
+            softened.expect("`positive` lets nothing else pass");
+        }
     }
 }
 
@@ -154,6 +161,9 @@ impl OptionArgs {
         }
         if let Some(limits) = self.limits {
             words.push(format!("limits {}", name(&|| limits.to_possible_value())));
+        }
+        if let Some(distance) = self.contact_distance {
+            words.push(format!("contact from a distance of {distance} m"));
         }
         words
     }
@@ -221,6 +231,14 @@ pub(crate) fn keyframe(m: &Model, key: &str) -> Result<usize, Failure> {
         };
         Failure::usage(format!("no keyframe `{key}`"), help)
     })
+}
+
+/// A finite number, not negative.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x >= 0.0 && x.is_finite() => Ok(x),
+        _ => Err("a number is needed that is not negative".to_owned()),
+    }
 }
 
 /// A positive, finite number.

@@ -215,7 +215,7 @@ fn print(document: &Document, files: &[PathBuf], out: &mut dyn Write) -> Result<
 /// What is left out, what fails, what has no closed form.
 fn notes(model: &Subject, out: &mut dyn Write) -> Result<(), Failure> {
     let name = &model.report.name;
-    for sentence in &model.left_out {
+    for sentence in model.notes() {
         writeln!(out, "{YELLOW}!{YELLOW:#} {name}: {sentence}")?;
     }
     if let Some(why) = &model.report.rollout_stopped {

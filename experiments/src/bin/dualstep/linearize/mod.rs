@@ -1,5 +1,6 @@
 //! `dualstep linearize`: A and B of one step, and what they say.
 
+mod smoothing;
 mod trajectory;
 
 use std::io::Write;
@@ -50,6 +51,8 @@ pub(crate) struct Arguments {
     /// Size of the nudges of differences [default: 6e-6 centred, 1.5e-8 forward]
     #[arg(long, value_name = "NUMBER", value_parser = positive, allow_negative_numbers = true)]
     eps: Option<f64>,
+    #[command(flatten)]
+    smoothing: smoothing::SmoothingArgs,
     /// Eigenvalues to show
     #[arg(long, value_name = "N", default_value_t = 6)]
     eigenvalues: usize,
@@ -112,6 +115,8 @@ struct Results {
     checks: Vec<Check>,
     eigenvalues: Vec<Eigenvalue>,
     controllability: Controllability,
+    /// By what it is not the derivative of the step; none if it is.
+    smoothed: Option<String>,
 }
 
 /// The same by another method.
@@ -131,12 +136,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
     arguments.options.apply(&mut m);
     let d = arguments.state.data(&m)?;
     if let Some(path) = &arguments.trajectory {
-        let all = methods(arguments.eps);
+        let all = methods(arguments);
         let chosen = all.iter().find(|(_, method, _)| *method == arguments.method);
         let (_, _, config) = chosen.expect("each method has an entry");
         return trajectory::run(arguments, path, &m, &d, config, out);
     }
-    let results = analyse(&m, &d, arguments)?;
+    let results = match arguments.smoothing.randomized(arguments.method) {
+        None => analyse(&m, &d, arguments)?,
+        Some(config) => smoothing::average(&m, &d, &config)?,
+    };
     if let Some(path) = &arguments.out {
         save_transition(path, &m, &d, &results.transition)?;
     }
@@ -149,13 +157,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fa
 }
 
 /// All methods, with the names under which they are shown.
-fn methods(eps: Option<f64>) -> [(&'static str, MethodArg, DerivativeConfig); 6] {
+fn methods(arguments: &Arguments) -> [(&'static str, MethodArg, DerivativeConfig); 6] {
+    let eps = arguments.eps;
     let fd = |standard: FdConfig| FdConfig {
         eps: eps.map_or(standard.eps, FdSteps::uniform),
         ..standard
     };
     let by = |method: Method, standard: FdConfig| DerivativeConfig {
         fd: fd(standard),
+        softening: arguments.smoothing.softening(),
         ..DerivativeConfig::by(method)
     };
     let (centered, forward) = (FdConfig::centered(), FdConfig::forward());
@@ -173,7 +183,7 @@ fn analyse(m: &Model, d: &Data<f64>, arguments: &Arguments) -> Result<Results, F
     let failed = |error: &dyn std::fmt::Display| {
         Failure::run(&error.to_string(), "linearize at another state, or with other options")
     };
-    let all = methods(arguments.eps);
+    let all = methods(arguments);
     let chosen = all.iter().position(|(_, method, _)| *method == arguments.method);
     let chosen = chosen.expect("each method has an entry");
     let (transition, seconds) = timed(m, d, &all[chosen].2).map_err(|error| match error {
@@ -201,15 +211,31 @@ fn analyse(m: &Model, d: &Data<f64>, arguments: &Arguments) -> Result<Results, F
         };
         checks.push(Check { name, worst, seconds });
     }
-    let h = m.opt.timestep;
-    Ok(Results {
-        seconds,
-        checks,
-        eigenvalues: eigenvalues(&transition.A).map_err(|error| failed(&error))?,
-        controllability: controllability(&transition.A, &transition.B, h, RANK_TOLERANCE)
-            .map_err(|error| failed(&error))?,
-        transition,
-    })
+    Results::new(m, transition, seconds, checks)
+}
+
+impl Results {
+    /// Eigenvalues and controllability of a linearization.
+    fn new(
+        m: &Model,
+        transition: Transition,
+        seconds: f64,
+        checks: Vec<Check>,
+    ) -> Result<Self, Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::run(&error.to_string(), "linearize at another state, or with other options")
+        };
+        let h = m.opt.timestep;
+        Ok(Self {
+            seconds,
+            checks,
+            eigenvalues: eigenvalues(&transition.A).map_err(|error| failed(&error))?,
+            controllability: controllability(&transition.A, &transition.B, h, RANK_TOLERANCE)
+                .map_err(|error| failed(&error))?,
+            smoothed: smoothing::describe(&transition.softening),
+            transition,
+        })
+    }
 }
 
 /// A linearization, and the median time of three through a workspace that is warm \[s\].
@@ -262,6 +288,7 @@ fn origins(t: &Transition) -> Vec<(String, usize)> {
     for column in &t.columns {
         let name = match column.origin {
             Origin::Analytic => "closed form".to_owned(),
+            Origin::Sampled => "average over samples".to_owned(),
             Origin::Dual | Origin::Fd | Origin::Skipped => {
                 let name = if column.origin == Origin::Fd { "differences" } else { "dual numbers" };
                 match column.why {
@@ -306,6 +333,9 @@ fn print(
     })?;
     row(out, "matrices", format!("A {nx} × {nx}   B {nx} × {nu}   C {ns} × {nx}   D {ns} × {nu}"))?;
     print_origins(t, out)?;
+    if let Some(smoothed) = &results.smoothed {
+        row(out, "smoothed", smoothed.clone())?;
+    }
     if t.solver.status != SolverStatus::Unconstrained {
         row(out, "constraints", t.solver.to_string())?;
     }
@@ -522,6 +552,7 @@ fn print_json(m: &Model, results: &Results, out: &mut dyn Write) -> Result<(), F
             "at_minimum": t.solver.at_minimum,
         },
         "left_out": m.unsupported,
+        "smoothed": results.smoothed,
         "eigenvalues": eigenvalues,
         "spectral_radius": results.eigenvalues.first().map(|x| x.magnitude()),
         "controllability": {"rank": c.rank, "of": c.size},
