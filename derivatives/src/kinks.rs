@@ -82,6 +82,9 @@ fn muscles<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column]) 
     for a in (0..m.nactuator).filter(|&a| m.actuator_dyntype[a] == DynType::Muscle) {
         let Some(adr) = m.actuator_actadr[a] else { continue };
         let [_, _, smoothing, ..] = m.actuator_dynprm[a];
+        if smoothing < dualstep::MINVAL && at(d.act[adr].re(), control(m, d, a).re(), eps) {
+            mark_inputs(m, a, Kink::MuscleTimeConstant, columns);
+        }
         // beyond it a muscle's control changes nothing; a ctrlrange that ends there is a kink of its own
         let u = ndx(m) + m.actuator_ctrladr[a];
         let limited = !m.opt.disabled(disable::CLAMPCTRL) && m.actuator_ctrllimited[u - ndx(m)];
@@ -91,9 +94,6 @@ fn muscles<T: Scalar>(m: &Model, d: &Data<T>, eps: f64, columns: &mut [Column]) 
             if !clamped && at(control(m, d, a).re(), end, eps) {
                 mark_column(&mut columns[u], Kink::MuscleControl);
             }
-        }
-        if smoothing < dualstep::MINVAL && at(d.act[adr].re(), control(m, d, a).re(), eps) {
-            mark_inputs(m, a, Kink::MuscleTimeConstant, columns);
         }
     }
 }

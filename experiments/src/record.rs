@@ -64,6 +64,9 @@ const OTHER_KEYS: [&str; 22] = [
     "sensor_column_why",
     "sensor_column_side",
     "sensor_column_kink",
+    "solver_reached",
+    "solver_at_minimum",
+    "solver_gradient",
 ];
 
 /// A file could not be read or written.

@@ -49,7 +49,8 @@ pub(super) const DEFINITIONS: [(&str, &str); 8] = [
     ),
     (
         "differences",
-        "pass at ten times their own noise, at the ε where that is smallest; “standard” is the error at the size of \
+        "pass at ten times their own noise, at the ε where that is smallest, and at 1e-11 where that is less; steps are \
+         solved to the minimum of their constraints. “standard” is the error at the size of \
          nudge that they have by default (centred 6.1e-6, forward 1.5e-8).",
     ),
     (

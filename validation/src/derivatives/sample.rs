@@ -204,7 +204,7 @@ fn differences(
             method,
             block: *block,
             err: v.err[k],
-            tolerance: scaled(FD_NOISE_FACTOR * noise),
+            tolerance: scaled(floor(FD_NOISE_FACTOR * noise)),
             entry: v.entry[k].clone(),
             state: state.to_owned(),
             eps: Some(v.eps[k]),
@@ -214,6 +214,12 @@ fn differences(
     let percent = 100.0 * FD_NOISE_USELESS;
     let refused = format!("noise above {percent} % at any nudge: {}", noisy.join(", "));
     (findings, (!noisy.is_empty()).then_some(refused))
+}
+
+/// Differences of a function that is linear have next to no noise; what they are compared with is known no better than
+/// the closed form agrees with it.
+fn floor(noise: f64) -> f64 {
+    noise.max(CLOSED_FORM)
 }
 
 /// A size of nudge by index, and the noise there; none if that is so large that differences say nothing.
@@ -247,7 +253,7 @@ fn hybrid(
             let standard = standard_eps(true);
             let k = v.eps.iter().position(|eps| *eps == standard);
             let Some((_, noise)) = k.and_then(|k| useful(v, k)) else { continue };
-            (FD_NOISE_FACTOR * noise, Some(standard))
+            (floor(FD_NOISE_FACTOR * noise), Some(standard))
         } else {
             (closed_form, None)
         };

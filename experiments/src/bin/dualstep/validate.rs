@@ -63,7 +63,8 @@ Examples:
   chromium --headless --print-to-pdf=report.pdf validation-report/report.html
 
 Figures: the largest max|x − ref| / max(1, max|ref|) over blocks and states, where ref are dual numbers
-Limits:  closed form 1e-11, 1e-9 where constraints push; differences ten times their own noise, measured without the reference
+Limits:  closed form 1e-11, 1e-9 where constraints push; differences ten times their own noise,
+         measured without the reference, or 1e-11 if that is more
 
 The report needs no network: report.html holds its styles and figures. It defines every term, says what
 is left out, and names the worst entry of each block.

@@ -380,7 +380,7 @@ fn print_origins(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
 /// Warnings where a step, or the derivative itself, is not that of the minimum of the constraint solver.
 fn print_unsolved(t: &Transition, out: &mut dyn Write) -> Result<(), Failure> {
     if !t.solver.at_minimum {
-        let what = "the minimum of the constraints was not reached: derivatives are off";
+        let what = "the minimum of the constraints was not reached: derivatives may be off";
         writeln!(out, "  {YELLOW}!{YELLOW:#} {what}")?;
     } else if !t.solver.reached {
         let what = "the constraint solver stops short of the minimum that is differentiated: raise `iterations`";
