@@ -41,7 +41,7 @@ pub const STATE_KEYS: [&str; 9] = [
 ];
 
 /// Keys of our own files that are no part of a state.
-const OTHER_KEYS: [&str; 22] = [
+const OTHER_KEYS: [&str; 25] = [
     "sensordata",
     "energy",
     "com_height",
