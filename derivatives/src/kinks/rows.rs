@@ -11,7 +11,7 @@
 use dualstep::collision::{Collision, Contact, collision_within};
 use dualstep::constraint::{EfcState, EfcType, max_rows};
 use dualstep::math::Quat;
-use dualstep::model::JointType;
+use dualstep::model::{GeomType, JointType};
 use dualstep::smooth::jacobian::dof_point_velocity;
 use dualstep::{Data, Model};
 
@@ -51,6 +51,7 @@ impl RowKinks {
         columns: &mut [Column],
     ) {
         self.contacts(m, d, eps.qpos, columns);
+        coincident(m, d, eps.qpos, columns);
         limits(m, d, eps.qpos, columns);
         self.rows(m, d, acceleration, eps, columns);
     }
@@ -139,6 +140,20 @@ impl RowKinks {
                 }
             }
             row += len;
+        }
+    }
+}
+
+/// Contacts of spheres and capsules whose centres or axes meet, so that their normal may be any.
+fn coincident(m: &Model, d: &Data<f64>, eps: f64, columns: &mut [Column]) {
+    let round = |g: usize| matches!(m.geom_type[g], GeomType::Sphere | GeomType::Capsule);
+    for c in d.contact.iter().filter(|c| c.geom.into_iter().all(round)) {
+        let apart = c.dist + m.geom_size[c.geom[0]].x + m.geom_size[c.geom[1]].x;
+        if apart.abs() > LEVER * eps {
+            continue;
+        }
+        for dof in c.geom.into_iter().flat_map(|g| m.body_dofs_to_root(m.geom_bodyid[g])) {
+            mark_column(&mut columns[dof], Kink::ContactFeature(c.geom));
         }
     }
 }
@@ -426,6 +441,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn spheres_with_one_centre_are_a_kink() {
+        let (m, mut d) = load(
+            r#"
+            <mujoco>
+              <worldbody>
+                <geom size=".1"/>
+                <body><joint name="x" type="slide" axis="1 0 0"/><geom size=".2"/></body>
+              </worldbody>
+            </mujoco>"#,
+        );
+        for method in [Method::Auto, Method::Dual, Method::Fd] {
+            let found = kinks(&m, &d, method);
+            assert_eq!(found, [("x.q".to_owned(), Kink::ContactFeature([0, 1]))], "{method:?}");
+        }
+        d.qpos[0] = 0.05;
+        assert_eq!(kinks(&m, &d, Method::Auto), []);
     }
 
     // J a = aref: the contact has just let go
