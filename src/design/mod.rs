@@ -26,3 +26,6 @@ pub mod rollout_sensitivities {}
 
 #[doc = include_str!("009-smoothing.md")]
 pub mod smoothing {}
+
+#[doc = include_str!("010-where-a-linearization-is-taken.md")]
+pub mod where_a_linearization_is_taken {}
