@@ -11,7 +11,7 @@
 use dualstep::collision::{Collision, Contact, collision_within};
 use dualstep::constraint::{EfcState, EfcType, max_rows};
 use dualstep::math::Quat;
-use dualstep::model::{GeomType, JointType};
+use dualstep::model::{GeomType, Integrator, JointType};
 use dualstep::smooth::jacobian::dof_point_velocity;
 use dualstep::{Data, Model};
 
@@ -54,6 +54,14 @@ impl RowKinks {
         coincident(m, d, eps.qpos, columns);
         limits(m, d, eps.qpos, columns);
         self.rows(m, d, acceleration, eps, columns);
+        if m.opt.integrator == Integrator::RK4 {
+            // later stages start from positions that follow the velocity
+            for i in 0..m.nv {
+                if let Some(kink) = columns[i].kink {
+                    mark_column(&mut columns[m.nv + i], kink);
+                }
+            }
+        }
     }
 
     /// Contacts whose distance is at their margin.
@@ -106,9 +114,9 @@ impl RowKinks {
                 EfcType::FrictionDof | EfcType::FrictionTendon => {
                     let x = residual(d, row);
                     let bound = efc.R[row] * efc.frictionloss[row];
-                    vec_of([(x.abs() - bound, change[0])])
+                    one(x.abs() - bound, change[0])
                 }
-                _ => vec_of([(residual(d, row), change[0])]),
+                _ => one(residual(d, row), change[0]),
             };
             // most rows are far from any switch
             let slope = (row..row + len).map(|r| steepest(d, r, largest)).sum::<f64>();
@@ -161,8 +169,8 @@ fn coincident(m: &Model, d: &Data<f64>, eps: f64, columns: &mut [Column]) {
 /// Distances from switches and their slopes; at most two.
 type Gaps = [Option<(f64, f64)>; 2];
 
-fn vec_of(one: [(f64, f64); 1]) -> Gaps {
-    [Some(one[0]), None]
+fn one(gap: f64, slope: f64) -> Gaps {
+    [Some((gap, slope)), None]
 }
 
 /// The nudge of a column.
@@ -445,7 +453,7 @@ mod tests {
 
     #[test]
     fn spheres_with_one_centre_are_a_kink() {
-        let (m, mut d) = load(
+        let (mut m, mut d) = load(
             r#"
             <mujoco>
               <worldbody>
@@ -457,6 +465,12 @@ mod tests {
         for method in [Method::Auto, Method::Dual, Method::Fd] {
             let found = kinks(&m, &d, method);
             assert_eq!(found, [("x.q".to_owned(), Kink::ContactFeature([0, 1]))], "{method:?}");
+        }
+        m.opt.integrator = Integrator::RK4;
+        for method in [Method::Auto, Method::Dual] {
+            let found = kinks(&m, &d, method);
+            let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["x.q", "x.v"], "{method:?}");
         }
         d.qpos[0] = 0.05;
         assert_eq!(kinks(&m, &d, Method::Auto), []);
