@@ -49,8 +49,8 @@ pub(crate) fn uncovered_rows(m: &Model, d: &Data<f64>) -> Option<Feature> {
     }
 }
 
-/// What a linearization runs its forward passes in: forces of constraints are those of the minimum itself, since they
-/// are differentiated there, whatever solver and tolerance the model asks for.
+/// What a linearization runs its forward passes in: forces of constraints are those of the minimum itself, and contacts
+/// at the nearest points of curved shapes, since they are differentiated there, whatever tolerances the model asks for.
 pub(crate) fn exact<T: Scalar>(m: &Model) -> Data<T> {
     let mut d = Data::new(m);
     d.polish(m, true);
